@@ -74,7 +74,7 @@ pub mod search;
 #[path = "../../crates/preempt-check/src/store/mod.rs"]
 pub mod store;
 
-pub use answer::{Answer, Assertions, Counterexample, Finding, conclude};
+pub use answer::{Answer, Assertions, Counterexample, Covered, Finding, conclude, time_to_show};
 pub use budget::{Budget, Phase, Progress, available_memory};
 pub use check::{Check, useful_of};
 pub use options::{Compatibility, Options, Reduction, Sampler, Search, Storage};

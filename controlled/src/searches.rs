@@ -78,7 +78,7 @@ fn in_all_orders(
     look: impl Fn(&Answer) + Sync,
 ) {
     let system = Counters { limits: [2, 2], bad };
-    let check = Check::new().preemptions(1).stale(1).time(Duration::from_secs(120)).name(name);
+    let check = Check::new().preemptions(1).stale(1).time(Duration::from_secs(40)).name(name);
     check.test(|| look(&crate::Check::new(&system).options(options.clone()).run()));
 }
 
@@ -152,7 +152,7 @@ impl Describe for Rounds {}
 /// Two threads expand the two states of a cycle at the same time: one of them takes the step that the cycle leaves for later.
 pub fn no_step_waits_for_ever() {
     let options = Options { reduction: Reduction::Spin, ..options(Storage::Tree) };
-    let check = Check::new().preemptions(1).stale(1).time(Duration::from_secs(120));
+    let check = Check::new().preemptions(1).stale(1).time(Duration::from_secs(40));
     check.name("no_step_waits_for_ever").test(|| {
         let answer = crate::Check::new(&Rounds).options(options.clone()).run();
         assert_eq!(answer.verdict(), Verdict::Violated);
@@ -214,7 +214,7 @@ pub fn a_helper_changes_nothing_of_a_nested_search() {
     };
     for (name, formula) in [("a_helper, holds", "<>[] p"), ("a_helper, violated", "[] !p")] {
         let alone = search(formula, 1);
-        let check = Check::new().preemptions(2).stale(1).time(Duration::from_secs(120)).name(name);
+        let check = Check::new().preemptions(2).stale(1).time(Duration::from_secs(40)).name(name);
         check.test(|| assert_eq!(search(formula, 2), alone));
     }
 }

@@ -4,6 +4,8 @@
 //! plots as SVG, to `lab/results/`; `lab all` does so for every one.
 //! A new table is a function `fn(&Options) -> anyhow::Result<String>` and a line in [`TABLES`].
 
+#![forbid(unsafe_code)]
+
 mod axis;
 #[path = "../../crates/preempt/tests/bodies/mod.rs"]
 mod bodies;

@@ -3,6 +3,9 @@
 //! **Invariant:** continuous integration runs `cargo xtask test` and nothing else, so what a
 //! contributor runs is what guards the main branch.
 
+#![forbid(unsafe_code)]
+
+mod dependencies;
 mod imports;
 mod setup;
 mod tidy;
@@ -38,7 +41,7 @@ fn root() -> PathBuf {
 }
 
 fn test(root: &Path) -> Result<()> {
-    setup::install_peers(root);
+    let missing = setup::install_peers(root);
     tidy_or_fail(root)?;
     cargo(root, &["fmt", "--all", "--check"])?;
     cargo(root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
@@ -47,7 +50,31 @@ fn test(root: &Path) -> Result<()> {
         .env("RUSTDOCFLAGS", "-D warnings")
         .current_dir(root))?;
     // One failure does not hide the others.
-    cargo(root, &["test", "--workspace", "--no-fail-fast"])
+    let arguments = ["test", "--workspace", "--no-fail-fast"];
+    println!("$ cargo {}", arguments.join(" "));
+    let skips = std::env::temp_dir().join(format!("preempt-skips-{}", std::process::id()));
+    let mut command = Command::new("cargo");
+    command.args(arguments).env("PREEMPT_SKIPS", &skips).current_dir(root);
+    if missing.is_empty() {
+        command.env("PREEMPT_PEERS", "required");
+    }
+    let tested = run(&mut command);
+    report_skips(&missing, &skips);
+    tested
+}
+
+/// How many tests were skipped, and for want of what.
+fn report_skips(missing: &[&str], skips: &Path) {
+    let text = std::fs::read_to_string(skips).unwrap_or_default();
+    let _ = std::fs::remove_file(skips);
+    let lines: std::collections::BTreeSet<&str> = text.lines().collect();
+    if !missing.is_empty() {
+        println!("missing: {}", missing.join(", "));
+    }
+    println!("{} tests were skipped", lines.len());
+    for line in lines {
+        println!("  {line}");
+    }
 }
 
 fn bless(root: &Path) -> Result<()> {
@@ -58,7 +85,10 @@ fn bless(root: &Path) -> Result<()> {
 }
 
 fn bench(root: &Path, arguments: &[String]) -> Result<()> {
-    setup::install_peers(root);
+    let missing = setup::install_peers(root);
+    if !missing.is_empty() {
+        println!("missing: {}", missing.join(", "));
+    }
     let mut command = vec!["run", "--release", "--package", "bench-models", "--"];
     command.extend(arguments.iter().map(String::as_str));
     cargo(root, &command)

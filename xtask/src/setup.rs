@@ -1,17 +1,23 @@
-//! Installs the peers that tests compare with: Spin, a C compiler for it, a browser.
+//! Installs the peers that tests compare with: Spin, compilers, build systems, a browser.
 //!
-//! Everything here is optional: a test whose peer is missing says so and passes, because a
-//! contributor without administrator rights must be able to run the suite.
+//! A contributor without administrator rights must be able to run the suite, so what cannot be installed is reported, and tests
+//! that need it are skipped and counted. Where all are there, and in continuous integration, a test whose peer is
+//! missing fails (`crates/preempt-testing`).
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// A command that tests use, and the Debian package that brings it.
-const PEERS: [(&str, &str); 8] = [
+const PEERS: [(&str, &str); 13] = [
     ("spin", "spin"),
     ("gcc", "gcc"),
     ("g++", "g++"),
+    ("clang", "clang"),
+    ("make", "make"),
     ("cmake", "cmake"),
+    ("meson", "meson"),
+    ("ninja", "ninja-build"),
+    ("python3", "python3-yaml"),
     ("gdb", "gdb"),
     ("chromium", "chromium"),
     ("node", "nodejs"),
@@ -22,8 +28,8 @@ const PEERS: [(&str, &str); 8] = [
 /// tested with.
 const NODE_FOLDERS: [&str; 2] = ["crates/preempt-report/tests/browser", "editors/vscode"];
 
-/// Installs missing peers where this machine allows it.
-pub(crate) fn install_peers(root: &Path) {
+/// Installs missing peers where this machine allows it; gives those that are missing all the same.
+pub(crate) fn install_peers(root: &Path) -> Vec<&'static str> {
     install_packages();
     for folder in NODE_FOLDERS {
         let path = root.join(folder);
@@ -31,10 +37,14 @@ pub(crate) fn install_peers(root: &Path) {
             println!("installing the packages of {folder}");
             let arguments = ["install", "--no-audit", "--no-fund", "--ignore-scripts"];
             if !quiet(Command::new("npm").args(arguments).current_dir(&path)) {
-                println!("could not install them: tests that need them will be skipped");
+                println!("could not install them");
             }
         }
     }
+    let commands = PEERS.iter().map(|(command, _)| *command).filter(|command| !exists(command));
+    let folders = NODE_FOLDERS.iter().copied();
+    let folders = folders.filter(|folder| !root.join(folder).join("node_modules").is_dir());
+    commands.chain(folders).collect()
 }
 
 fn install_packages() {
@@ -52,10 +62,7 @@ fn install_packages() {
                 .args(&packages),
         );
     if !installed {
-        println!(
-            "could not install {}: tests that compare with them will be skipped",
-            packages.join(", ")
-        );
+        println!("could not install {}", packages.join(", "));
     }
 }
 

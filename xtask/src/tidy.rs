@@ -5,6 +5,7 @@
 //! circles, and the crates that a user's test depends on have no `let` chains, which their oldest compiler
 //! does not know and clippy does not report.
 
+use crate::dependencies;
 use crate::imports::Modules;
 use anyhow::{Context, Result};
 use std::collections::BTreeSet;
@@ -28,6 +29,8 @@ const PACKAGE: [&str; 8] = [
 /// Which workspace crates each crate may name in `[dependencies]`.
 const ARROWS: &[(&str, &[&str])] = &[
     ("preempt-core", &[]),
+    // For tests: nothing but `[dev-dependencies]` names it.
+    ("preempt-testing", &[]),
     ("preempt-ltl", &["preempt-core"]),
     ("preempt-model", &["preempt-core"]),
     ("preempt-report", &["preempt-core"]),
@@ -43,6 +46,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("preempt-shuttle", &["preempt"]),
     ("preempt-bool", &["preempt-core", "preempt-check"]),
     ("preempt-c-runtime", &["preempt-explore"]),
+    ("preempt-cargo", &["preempt-run"]),
     ("preempt-run", &["preempt-c-runtime", "preempt-core", "preempt-report"]),
     (
         "preempt-verify",
@@ -75,6 +79,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "preempt-cli",
         &[
+            "preempt-cargo",
             "preempt-check",
             "preempt-cluster",
             "preempt-disk",
@@ -119,6 +124,8 @@ pub(crate) fn complaints(root: &Path) -> Result<Vec<String>> {
     check_papers_table(root, &with_paper, &mut complaints)?;
     check_arrows(root, &mut complaints)?;
     check_circles(root, &mut complaints)?;
+    check_unsafe(root, &mut complaints)?;
+    complaints.extend(dependencies::complaints(root)?);
     Ok(complaints)
 }
 
@@ -193,6 +200,38 @@ fn check_arrows(root: &Path, complaints: &mut Vec<String>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// A crate without `unsafe` promises to stay so.
+fn check_unsafe(root: &Path, complaints: &mut Vec<String>) -> Result<()> {
+    let mut folders = vec![root.join("xtask"), root.join("lab")];
+    for entry in fs::read_dir(root.join("crates"))? {
+        folders.push(entry?.path());
+    }
+    folders.sort();
+    for folder in folders {
+        let (mut has_unsafe, mut forbids) = (false, false);
+        for file in rust_files(&folder.join("src"))? {
+            let text = fs::read_to_string(&file)?;
+            has_unsafe |= text.lines().any(is_unsafe);
+            forbids |= text.lines().any(|line| line == FORBID);
+        }
+        let name = relative(root, &folder);
+        if !has_unsafe && !forbids {
+            complaints.push(format!("{name}: without unsafe code, but without {FORBID}"));
+        }
+    }
+    Ok(())
+}
+
+const FORBID: &str = "#![forbid(unsafe_code)]";
+
+/// Whether a line of code has a block, function or implementation that is not safe.
+fn is_unsafe(line: &str) -> bool {
+    let code = line.trim_start();
+    let mut words =
+        code.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|w| !w.is_empty());
+    !code.starts_with("//") && !code.contains('"') && words.any(|word| word == "unsafe")
 }
 
 /// Complains about files that import each other in a circle.

@@ -3,7 +3,7 @@
 use crate::case::Case;
 use crate::measure;
 use anyhow::{Context, Result, bail};
-use preempt_check::{Check, Options, Preemptions, Reduction, Search, Storage};
+use preempt_check::{Check, Options, Preemptions, Reduction, Search, Storage, conclude};
 use preempt_native::Native;
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::ir::{LowerOptions, lower};
@@ -136,7 +136,11 @@ pub(crate) fn one(arguments: &[String]) -> Result<()> {
     let before = measure::own_processor_time();
     let answer = match mode {
         Mode::Interpreted => Check::new(&reference).options(options).run(),
-        _ => Check::new(&native).options(options).run_compiled_for(&native),
+        _ => {
+            let property = options.property.clone();
+            let finding = Check::new(&native).options(options).find_compiled_for(&native);
+            conclude(&native, &property, finding)
+        }
     };
     let seconds = measure::own_processor_time() - before;
     let numbers = &answer.claim.statistics;

@@ -118,7 +118,9 @@ fn plain(program: &Path) -> Options {
 
 fn search(options: &Options) -> Result<Found> {
     run(options, &AtomicBool::new(false)).map_err(|failure| match failure {
-        Failure::Input(message) | Failure::Bug(message) => anyhow::Error::msg(message),
+        Failure::Input(message) | Failure::Bug(message) | Failure::Killed(message) => {
+            anyhow::Error::msg(message)
+        }
     })
 }
 

@@ -145,7 +145,9 @@ fn cell(
     let seconds = processor_seconds() - start;
     match report.claim.verdict {
         Verdict::Violated => ('Y', format!("{seconds:.3}")),
-        Verdict::Holds | Verdict::HoldsWithinBound(_) => ('N', format!("{seconds:.3}")),
+        Verdict::Holds | Verdict::HoldsWithinBound(_) | Verdict::Nothing => {
+            ('N', format!("{seconds:.3}"))
+        }
         Verdict::Inconclusive(_) => ('?', format!(">{limit}")),
     }
 }

@@ -7,7 +7,7 @@ use crate::flow::{Mark, Program};
 use crate::limits::Watch;
 use crate::options::{Method, Options, Switches};
 use crate::replay::Context;
-use preempt_core::{Claim, Statistics, Stop, Verdict, Violation, ViolationKind};
+use preempt_core::{BoundUnit, Claim, Statistics, Stop, Verdict, Violation, ViolationKind};
 
 /// The answer.
 #[derive(Clone, Debug)]
@@ -60,8 +60,8 @@ fn answer_about(
     watch: Watch<'_>,
 ) -> Result<Report, Diagnostic> {
     let targets = program.targets(options.target)?;
-    if targets.is_empty() {
-        return Ok(nothing_to_check(options, &watch));
+    if let Some(claim) = nothing_to_check(program, options.target)? {
+        return Ok(report_nothing(claim, options, &watch));
     }
     let (method, why, mut finding) = match options.method {
         Some(Method::Lazy | Method::Eager) if options.switches.counts_rounds() => {
@@ -88,19 +88,43 @@ fn answer_about(
     Ok(report(program, finding, method, why, options))
 }
 
-fn nothing_to_check(options: &Options<'_>, watch: &Watch<'_>) -> Report {
-    let sentence = "nothing to check: the program has no assertion and no label Target or \
-                    SLIC_ERROR, and no other label was given";
-    let statistics = Statistics { seconds: watch.seconds(), ..Statistics::default() };
-    let claim = Claim {
+/// The answer about a program in which nothing is to be reached: it has neither an assertion nor the target.
+/// `None` if there is something to search for.
+pub fn nothing_to_check(
+    program: &Program,
+    target: Option<&str>,
+) -> Result<Option<Claim>, Diagnostic> {
+    if !program.targets(target)?.is_empty() {
+        return Ok(None);
+    }
+    let labels = program.labels();
+    let sentence = if program.is_pushdown {
+        "nothing to check: no target was given; name the configuration that should not be reached with \
+         --target 'STATE|TOP,TOP,…', or in a file beside the system that ends in .spec"
+            .into()
+    } else {
+        let known = match labels.is_empty() {
+            true => "this program has no labels".into(),
+            false => format!("this program has {}", labels.join(", ")),
+        };
+        format!(
+            "nothing to check: the program has no assertion and no label Target or SLIC_ERROR; name the label that \
+             should not be reached with --target LABEL ({known})"
+        )
+    };
+    Ok(Some(Claim {
         property: "nothing".into(),
-        verdict: Verdict::Holds,
-        sentence: sentence.into(),
+        verdict: Verdict::Nothing,
+        sentence,
         violation: None,
-        statistics,
+        statistics: Statistics::default(),
         unreached: Vec::new(),
         notes: Vec::new(),
-    };
+    }))
+}
+
+fn report_nothing(mut claim: Claim, options: &Options<'_>, watch: &Watch<'_>) -> Report {
+    claim.statistics.seconds = watch.seconds();
     let method = options.method.unwrap_or(Method::Explicit);
     let why = "there is nothing to search for".into();
     Report { claim, method, why, contexts: Vec::new(), switches: None }
@@ -119,6 +143,10 @@ fn report(
     };
     let Finding { replayed, covered, exhausted, stop, cut, remembers, mut statistics, notes } =
         finding;
+    statistics.bound_unit = match options.switches.counts_rounds() {
+        true => BoundUnit::Rounds,
+        false => BoundUnit::Switches,
+    };
     let why = match remembers {
         Some(kept) => format!("{why}; it keeps {kept}"),
         None => why,
@@ -127,7 +155,7 @@ fn report(
     let mut switches = None;
     let (verdict, sentence, violation) = match replayed {
         Some(replayed) => {
-            statistics.errors = 1;
+            statistics.errors = statistics.errors.max(1);
             let cost = replayed.trace.cost();
             switches = Some(cost.switches);
             let (mark, line) = program.mark(replayed.mark.0, replayed.mark.1);

@@ -158,7 +158,7 @@ pub(crate) fn by(
         match prove_early(method, program, targets, size, options, watch) {
             Ok(Some(finding)) => return finding,
             Ok(None) => {}
-            Err(stop) => return Finding { stop: Some(stop), ..Finding::default() },
+            Err(stop) => return Finding { stop: Some(stop), ..Finding::unknown() },
         }
     }
     let finding = match method {
@@ -210,7 +210,7 @@ fn prove_early(
 fn proven() -> Finding {
     let note = "the visible states of all executions were covered: a proof for every number of \
                 context switches";
-    Finding { exhausted: true, notes: vec![note.into()], ..Finding::default() }
+    Finding { exhausted: true, notes: vec![note.into()], ..Finding::unknown() }
 }
 
 /// Whether no number of switches reaches a target; `false` when that is not known.

@@ -11,7 +11,6 @@ use crate::witness;
 use preempt_core::{BoundRow, Statistics, Stop};
 
 /// What an engine found out.
-#[derive(Default)]
 pub(crate) struct Finding {
     /// A counterexample.
     pub(crate) replayed: Option<Replayed>,
@@ -36,7 +35,7 @@ pub(crate) fn list_states(
     watch: &Watch<'_>,
 ) -> Finding {
     let machine = Machine::with_targets(program, targets.clone(), options.max_frames);
-    let mut finding = Finding::default();
+    let mut finding = Finding::unknown();
     let mut layers = Layers::default();
     let extent = explicit::Extent {
         switches: options.switches.most(),
@@ -47,13 +46,19 @@ pub(crate) fn list_states(
     };
     let stop = search(&machine, extent, watch, &mut layers).err();
     let statistics = &mut finding.statistics;
-    statistics.states = layers.states.last().copied().unwrap_or(0);
-    statistics.transitions = layers.transitions;
+    statistics.states = layers.states;
+    statistics.matched = layers.matched;
+    statistics.transitions = layers.states + layers.matched;
+    statistics.errors = layers.errors;
+    statistics.depth = layers.depth;
+    statistics.state_bytes = layers.state_bytes;
     statistics.memory_bytes = layers.bytes;
-    let rows = layers.states.iter().zip(0..);
-    statistics.per_bound = rows
-        .map(|(states, bound)| BoundRow { bound, states: *states, ..BoundRow::default() })
-        .collect();
+    statistics.bytes_per_state = layers.bytes as f64 / layers.states.max(1) as f64;
+    // Rounds are counted from 1, switches from 0.
+    let first = u32::from(options.switches.counts_rounds());
+    let rows = layers.rows.iter();
+    statistics.per_bound =
+        rows.map(|row| BoundRow { bound: row.bound.saturating_add(first), ..*row }).collect();
     finding.exhausted = layers.exhausted && layers.found.is_none();
     if let Some((steps, _)) = &layers.found {
         finding.cut = layers.truncated.is_some();
@@ -66,7 +71,7 @@ pub(crate) fn list_states(
     finding.stop = stop.or(layers.truncated);
     finding.covered = match (layers.truncated, stop) {
         (Some(_), _) => None,
-        (None, Some(_)) => (layers.states.len() as u32).checked_sub(1),
+        (None, Some(_)) => (layers.rows.len() as u32).checked_sub(1),
         (None, None) => Some(options.switches.most()),
     };
     finding
@@ -89,9 +94,9 @@ pub(crate) fn directly(
         exhausted: outcome.exhausted,
         stop: outcome.stop,
         remembers: Some(by.name()),
-        ..Finding::default()
+        ..Finding::unknown()
     };
-    finding.statistics.states = outcome.nodes;
+    finding.statistics.nodes = Some(outcome.nodes);
     finding.statistics.memory_bytes = outcome.bytes;
     if let Some(schedule) = &outcome.found {
         finding.show(program, targets, schedule, watch);
@@ -108,7 +113,7 @@ pub(crate) fn translated(
     options: &Options<'_>,
     watch: &Watch<'_>,
 ) -> Finding {
-    let mut finding = Finding::default();
+    let mut finding = Finding::unknown();
     let bounds = match options.switches {
         // Who chose no method expects the fewest switches.
         Switches::AtMost(k) if options.method.is_some() => k..=k,
@@ -126,7 +131,7 @@ pub(crate) fn translated(
             }
             Ok(answer) => {
                 let statistics = &mut finding.statistics;
-                statistics.states = statistics.states.max(answer.nodes);
+                statistics.nodes = statistics.nodes.max(Some(answer.nodes));
                 statistics.memory_bytes = statistics.memory_bytes.max(answer.bytes);
                 if let Some(schedule) = &answer.schedule {
                     finding.show(program, targets, schedule, watch);
@@ -145,6 +150,20 @@ pub(crate) fn translated(
 }
 
 impl Finding {
+    /// Nothing is known yet.
+    pub(crate) fn unknown() -> Self {
+        Finding {
+            replayed: None,
+            covered: None,
+            exhausted: false,
+            stop: None,
+            cut: false,
+            remembers: None,
+            statistics: Statistics::default(),
+            notes: Vec::new(),
+        }
+    }
+
     /// Turns the schedule of a counterexample into an execution, and runs it.
     fn show(
         &mut self,

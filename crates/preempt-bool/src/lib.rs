@@ -28,6 +28,8 @@
 //!   without a translation; `witness`: from a schedule to statements;
 //! * `check`, `choice`: the answer, and the choice between all of them.
 
+#![forbid(unsafe_code)]
+
 mod check;
 mod choice;
 #[cfg(test)]
@@ -50,7 +52,7 @@ mod syntax;
 mod torture;
 mod witness;
 
-pub use check::{Report, check};
+pub use check::{Report, check, nothing_to_check};
 pub use diagnostic::{CODES, Diagnostic, Severity};
 pub use explicit::Machine;
 pub use flow::{Program, parse};

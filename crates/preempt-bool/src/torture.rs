@@ -8,6 +8,7 @@ mod forms;
 mod large;
 mod pushdown;
 mod remarks;
+mod tables;
 
 use crate::check::check;
 use crate::direct::{self, Extent, Remember, is_call_free};
@@ -307,7 +308,7 @@ fn judge(program: &Program, max: u32, rounds: bool) -> Result<Option<u32>, ()> {
     search(&machine, extent, &watch, &mut layers).map_err(|_| ())?;
     match &layers.found {
         // With a truncated stack there may be a simpler one.
-        Some(_) if layers.truncated.is_none() => Ok(Some(layers.states.len() as u32 - 1)),
+        Some(_) if layers.truncated.is_none() => Ok(Some(layers.rows.len() as u32 - 1)),
         None if layers.truncated.is_none() => Ok(None),
         _ => Err(()),
     }
@@ -326,7 +327,7 @@ fn smallest(source: &str, program: &Program, method: Method, max: u32) -> Result
             assert!(report.switches.is_some_and(|s| s <= max), "{method:?}\n{source}");
             Ok(report.switches)
         }
-        Verdict::Holds | Verdict::HoldsWithinBound(_) => Ok(None),
+        Verdict::Holds | Verdict::HoldsWithinBound(_) | Verdict::Nothing => Ok(None),
         Verdict::Inconclusive(Stop::Memory) => Err(()),
         Verdict::Inconclusive(stop) => panic!("{method:?}: {stop}\n{source}"),
     }
@@ -452,7 +453,7 @@ fn by_default(source: &str, program: &Program, most: u32) -> Option<Option<u32>>
         // There may be one with fewer switches, and the report says so.
         Verdict::Violated if !report.claim.notes.is_empty() => None,
         Verdict::Violated => Some(report.switches),
-        Verdict::Holds | Verdict::HoldsWithinBound(_) => Some(None),
+        Verdict::Holds | Verdict::HoldsWithinBound(_) | Verdict::Nothing => Some(None),
         Verdict::Inconclusive(Stop::Memory) => None,
         Verdict::Inconclusive(stop) => panic!("{stop}\n{source}"),
     }
@@ -558,7 +559,7 @@ fn engines_agree_on_rounds() {
                     Verdict::Violated => true,
                     Verdict::Inconclusive(Stop::Memory) => continue,
                     Verdict::Inconclusive(stop) => panic!("{method:?}: {stop}\n{source}"),
-                    Verdict::Holds | Verdict::HoldsWithinBound(_) => false,
+                    Verdict::Holds | Verdict::HoldsWithinBound(_) | Verdict::Nothing => false,
                 };
                 let wanted = judged.is_some_and(|k| k < rounds);
                 assert_eq!(found, wanted, "seed {seed} {method:?} {rounds}\n{source}");

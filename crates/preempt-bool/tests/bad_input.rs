@@ -1,5 +1,7 @@
 //! Mistakes in programs are reported with a code and a place; nothing panics; limits are answers.
 
+mod one_input;
+
 use preempt_bool::{CODES, Dialect, Limits, Method, Options, Switches, check, parse};
 use preempt_core::{Stop, Verdict};
 use std::sync::atomic::AtomicBool;
@@ -181,9 +183,33 @@ fn broken_text_never_panics() {
             }
         }
         let text: String = text.into_iter().collect();
-        for dialect in [Dialect::Slam, Dialect::Boppo, Dialect::Bopp] {
-            let _ = parse(&text, "broken.bp", dialect);
+        one_input::one_program(&text);
+    }
+}
+
+#[test]
+fn broken_systems_never_panic() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/boolean/ask-and-unwind.pds");
+    let source = std::fs::read_to_string(file).unwrap();
+    let mut seed = 0x2545_F491_4F6C_DD1Du64;
+    let mut random = |n: usize| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        (seed >> 16) as usize % n
+    };
+    let pieces = ["PDA", "->", "-", "|", "0", "99999999999", "#", "\n", ",", ".", "é", "0|0,5\n"];
+    for _ in 0..2000 {
+        let mut text: Vec<char> = source.chars().collect();
+        for _ in 0..1 + random(4) {
+            let at = random(text.len());
+            match random(3) {
+                0 => drop(text.remove(at)),
+                1 => drop(text.splice(at..at, pieces[random(pieces.len())].chars())),
+                _ => text.truncate(at.max(1)),
+            }
         }
+        one_input::one_system(&text.into_iter().collect::<String>());
     }
 }
 

@@ -25,10 +25,15 @@ pub(crate) fn object(runtime: &mut Runtime, address: usize, size: u8) -> u32 {
     if new {
         runtime.learnt = true;
         runtime.shadow.add_object(address);
+        // The upper half of a wide one.
+        runtime.shadow.add_object(address + usize::from(size) - 1);
     }
     if !runtime.objects.details(index).used {
         runtime.objects.details(index).used = true;
         refuse_overlap(runtime, address, size, index);
+        if !runtime.me().stale.contains(&index) {
+            runtime.learnt |= runtime.objects.learn_initial(run, index);
+        }
     }
     // What uninstrumented code has written is found out here.
     runtime.objects.refresh(run, index);

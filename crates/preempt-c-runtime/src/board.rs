@@ -1,7 +1,7 @@
-//! What the search and its workers see of each other: plain memory that all of them map.
+//! What the search and the copies that help it see of each other: plain memory that all of them map.
 
 use preempt_explore::{Names, Rules};
-use std::sync::atomic::{AtomicU32, AtomicUsize};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 
 /// The most workers.
 pub(crate) const MOST: usize = 64;
@@ -21,6 +21,29 @@ pub(crate) struct WorkerStart {
     pub(crate) names: Names,
     pub(crate) worker: usize,
     pub(crate) board: *const Board,
+}
+
+/// What the companion that samples begins with.
+#[derive(Clone)]
+pub(crate) struct SamplingStart {
+    pub(crate) rules: Rules,
+    pub(crate) names: Names,
+    pub(crate) page: *const Page,
+}
+
+/// Longest text of a schedule.
+pub(crate) const LONGEST: usize = 1 << 20;
+
+/// What the search and the companion both map.
+#[repr(C)]
+pub(crate) struct Page {
+    /// Executions that were drawn.
+    pub(crate) executions: AtomicU64,
+    /// Length of the schedule; 0 while nothing is found.
+    pub(crate) length: AtomicU32,
+    /// Whether the companion has its own heap.
+    pub(crate) ready: AtomicU32,
+    pub(crate) schedule: [u8; LONGEST],
 }
 
 /// Where a path or a report is put down.

@@ -72,7 +72,11 @@ fn wait_under_control(
         let call_site = CallSite { pc, address: condition as usize };
         operation(Action::Wait, lock, u64::from(queue.0), 0, call_site);
         let late = operation(Action::Reacquire, lock, u64::from(queue.0), timed.into(), call_site);
-        if late == 1 { libc::ETIMEDOUT } else { 0 }
+        if late == 1 {
+            operation(Action::Lock, lock, 0, 0, call_site);
+            return libc::ETIMEDOUT;
+        }
+        0
     })
 }
 

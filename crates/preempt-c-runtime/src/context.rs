@@ -11,7 +11,8 @@ use std::ffi::c_void;
 
 /// Size of a coroutine's stack; memory is used when it is touched.
 pub(crate) const STACK: usize = 8 << 20;
-const GUARD: usize = 64 << 10;
+/// Size of what lies below a stack and cannot be touched.
+pub(crate) const GUARD: usize = 64 << 10;
 
 /// Saves the running context at `save` and continues the one at `to`.
 ///

@@ -8,11 +8,11 @@
 use crate::arena::header_of;
 use crate::entry::{PROGRAM, SEARCH, select};
 use crate::equip::make_task;
-use crate::keys;
 use crate::runtime::{Runtime, runtime};
 use crate::switch::{back, execute, switch};
 use crate::task::CallSite;
 use crate::trouble::{Kind, Trouble};
+use crate::{dispositions, keys};
 use preempt_explore::{
     Action, Command, Driver, Ending, Next, ObjectId, Operation, Program, Run, Status, ThreadId,
 };
@@ -30,6 +30,7 @@ impl Runtime {
 
     fn begin(&mut self) {
         self.trouble = None;
+        self.panics.clear();
         self.learnt = std::mem::take(&mut self.learnt_elsewhere);
         self.ended = false;
         self.single_threaded = true;
@@ -42,7 +43,10 @@ impl Runtime {
         for task in &mut self.tasks {
             task.clear();
         }
-        keys::begin();
+        keys::begin(self.tasks.len());
+        dispositions::begin();
+        self.mappings.begin();
+        self.descriptors.begin();
         self.shadow.begin();
         let run = self.run();
         self.objects.begin(run);
@@ -97,9 +101,8 @@ impl Runtime {
             Command::Resume(thread, result) => {
                 let task = &mut self.tasks[thread.index()];
                 task.result = result;
-                let call_site = task.call_site;
                 if let Some(call_sites) = &mut self.call_sites {
-                    call_sites.push(call_site);
+                    call_sites.push((task.call_site, task.frames.clone()));
                 }
                 Some(thread)
             }
@@ -108,9 +111,16 @@ impl Runtime {
     }
 
     /// Ends the execution because of something that the runtime found.
-    pub(crate) fn stop(&mut self, trouble: Trouble) -> ! {
+    pub(crate) fn stop(&mut self, mut trouble: Trouble) -> ! {
+        trouble.frames = self.frames();
         self.trouble = Some(trouble);
         self.run().ending = Some(Ending::Reported);
+        self.end()
+    }
+
+    /// Ends the execution because time is up.
+    pub(crate) fn abandon(&mut self) -> ! {
+        self.run().ending = Some(Ending::Abandoned);
         self.end()
     }
 
@@ -188,7 +198,9 @@ pub(crate) fn perform(operation: Operation, call_site: CallSite) -> u64 {
     let runtime = runtime();
     runtime.check_memory(call_site.address, call_site.pc);
     let me = runtime.current();
-    runtime.tasks[me.index()].call_site = call_site;
+    let frames = runtime.frames();
+    let task = &mut runtime.tasks[me.index()];
+    (task.call_site, task.frames) = (call_site, frames);
     let starting = runtime.is_starting(me);
     runtime.reach(Next::Operation(operation));
     let next = if starting { Some(runtime.tasks[me.index()].parent) } else { runtime.schedule() };
@@ -219,6 +231,9 @@ pub(crate) fn yield_now(call_site: CallSite) {
         run.rules.watch = true;
         runtime().learnt = true;
     }
+    if runtime().run().has_just_yielded() {
+        return;
+    }
     operation(Action::Yield, ObjectId::NONE, 0, 0, call_site);
 }
 
@@ -230,9 +245,13 @@ pub(crate) fn spawn(prepare: impl FnOnce(&mut Runtime, ThreadId)) -> ThreadId {
     runtime.publish();
     let child = runtime.run().spawn();
     let time = runtime.tasks[parent.index()].time;
+    let blocked_signals = runtime.tasks[parent.index()].blocked_signals;
+    let creation = runtime.frames();
     make_task(runtime, child);
     let task = &mut runtime.tasks[child.index()];
     task.clear();
+    task.creation = creation;
+    task.blocked_signals = blocked_signals;
     task.parent = parent;
     task.time = time;
     prepare(runtime, child);

@@ -4,9 +4,9 @@ use crate::control::{end_of_thread, into_program, operation};
 use crate::entry::{SEARCH, entry, is_program, real, select};
 use crate::runtime::inside;
 use crate::runtime::{AtExit, is_installed, runtime};
-use crate::task::CallSite;
+use crate::task::{CallSite, Task};
 use crate::trouble::{Kind, Trouble};
-use crate::{keys, main_function, raw};
+use crate::{constructors, keys, main_function, raw};
 use preempt_explore::{Action, Next, ObjectId};
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
@@ -26,6 +26,7 @@ pub(crate) extern "C" fn main_thread() -> ! {
     let frame = 0_usize;
     runtime().me().spinning.begin(&raw const frame as usize);
     into_program();
+    constructors::construct();
     let code = main_function::call_main();
     end_program(code, 0)
 }
@@ -38,6 +39,7 @@ fn end_program(code: c_int, pc: usize) -> ! {
         // look at it.
         unsafe { std::mem::transmute::<usize, extern "C" fn(usize)>(function)(argument) };
     }
+    constructors::destroy();
     select(SEARCH);
     leave(code, pc)
 }
@@ -50,22 +52,43 @@ pub(crate) fn leave(code: c_int, pc: usize) -> ! {
         unsafe { libc::fflush(std::ptr::null_mut()) };
     }
     runtime.exit_code = code;
+    if let Some(trouble) = runtime.panic_of_main(code) {
+        runtime.stop(trouble);
+    }
     if code != 0 && runtime.options.exit_code {
         let message = format!("the program ends with exit code {code}");
         runtime.stop(Trouble::new(Kind::ExitCode, pc, message));
     }
-    let me = runtime.current();
-    let run = runtime.run();
-    let left = run.order.iter().filter(|&&t| t != me && !runtime.tasks[t.index()].ended).count();
-    if left > 0 {
-        if runtime.options.unjoined {
+    // Whether threads that nothing was waited for have ended is nothing that this one has seen: it does the same
+    // in either case.
+    if others(|task| !task.joined) > 0 {
+        let left = others(|task| !task.ended);
+        if left > 0 && runtime.options.unjoined {
             let message = format!("the program ends while {left} of its threads still run");
             runtime.stop(Trouble::new(Kind::Misuse, pc, message));
         }
         // Others may run before, but not after.
         operation(Action::Choose, ObjectId::NONE, 1, 0, CallSite { pc, address: 0 });
+        if others(|task| !task.ended) == 0 {
+            check_leaks();
+        }
         end_of_thread(Next::Exit);
     }
+    check_leaks();
+    end_of_thread(Next::End)
+}
+
+/// How many threads other than the running one are so.
+fn others(is_so: impl Fn(&Task) -> bool) -> usize {
+    let runtime = runtime();
+    let me = runtime.current();
+    let run = runtime.run();
+    run.order.iter().filter(|&&t| t != me && is_so(&runtime.tasks[t.index()])).count()
+}
+
+/// Ends the execution if memory is never freed, and that was asked for.
+fn check_leaks() {
+    let runtime = runtime();
     if runtime.options.leaks
         && let Some((count, pc)) = runtime.arena.leaks()
     {
@@ -73,7 +96,6 @@ pub(crate) fn leave(code: c_int, pc: usize) -> ! {
         let message = format!("{count} {blocks} never freed; the first is allocated");
         runtime.stop(Trouble::new(Kind::Leak, pc, message));
     }
-    end_of_thread(Next::End)
 }
 
 /// `pthread_exit` in the main thread: the program ends with its last thread.
@@ -140,6 +162,9 @@ unsafe extern "C" fn aborted(pc: usize) -> ! {
         // SAFETY: the C library's own.
         unsafe { real!(c"abort", fn())() };
         raw::exit(134);
+    }
+    if let Some(trouble) = inside(|runtime| runtime.panic_of_abort()) {
+        inside(|runtime| runtime.stop(trouble));
     }
     let pc = if crate::snapshot::is_program_text(pc) { pc } else { crate::caller::caller() };
     fails(Kind::Abort, pc, "abort is called".into())

@@ -5,12 +5,13 @@ use crate::limits::limits;
 use crate::options::{Options, Search};
 use crate::report::{self, Evidence};
 use crate::runtime::{Runtime, runtime};
+use crate::sampling::Companion;
 use crate::switch::finish;
 use crate::trouble::Trouble;
 use crate::workers::Processes;
 use preempt_explore::{
-    Ending, Halt, Names, Order, Program, Replay, Rules, Run, Schedule, Session, Statistics,
-    WorkerPool, forward, iterative, random, remedies,
+    Ending, Finding, Halt, Names, Order, Program, Replay, Rules, Run, Schedule, Session,
+    Statistics, WorkerPool, forward, iterative, random, remedies,
 };
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -24,6 +25,7 @@ struct Kept {
 /// Runs on the search's own stack.
 pub(crate) extern "C" fn body() -> ! {
     let begin = Instant::now();
+    runtime().deadline = limits(begin).deadline;
     let rules = Rules { rc11: explores_weak_memory(), ..Rules::default() };
     let mut kept = Kept { rules, names: Names::default() };
     let replay = runtime().options.replay.clone();
@@ -42,6 +44,7 @@ fn explores_weak_memory() -> bool {
 
 fn search(kept: &mut Kept, begin: Instant) {
     let mut restarts = 0;
+    let companion = samples().then(|| Companion::start(kept.rules, kept.names.clone()));
     let (halt, statistics) = loop {
         let (halt, statistics) = attempt(kept, begin);
         let stopped = runtime().stop.load(Ordering::Relaxed);
@@ -53,6 +56,19 @@ fn search(kept: &mut Kept, begin: Instant) {
             _ => break (halt, statistics),
         }
     };
+    let mut statistics = statistics;
+    let mut halt = halt;
+    if let Some(companion) = companion
+        && statistics.failure.is_none()
+        && let Some(finding) = companion.found().and_then(sampled)
+    {
+        runtime().note(&format!(
+            "the violation was found beside the search, by sampling {} executions",
+            companion.executions()
+        ));
+        statistics.failure = Some(finding);
+        halt = Halt::Failure;
+    }
     let unsupported = runtime().trouble.take().filter(|trouble| !trouble.is_program_s());
     let evidence = match &statistics.failure {
         Some(_) if unsupported.is_some() => None,
@@ -68,6 +84,23 @@ fn search(kept: &mut Kept, begin: Instant) {
         seconds: begin.elapsed().as_secs_f64(),
         weak: kept.rules.weak,
     });
+}
+
+/// Whether executions are sampled beside the search: where it looks for everything by partial orders.
+fn samples() -> bool {
+    let Options { search, bound, executions, sample, .. } = runtime().options;
+    sample && search == Search::Orders && bound.is_none() && executions == u64::MAX
+}
+
+/// A violation that was found by sampling, as if the search had found it. How it ends is found out when it is executed
+/// again.
+fn sampled(text: String) -> Option<Finding> {
+    let (schedule, call_sites) = report::without_racy(&text)?;
+    for &call_site in &call_sites {
+        runtime().shadow.add_racy(call_site);
+    }
+    let schedule = schedule.parse().ok()?;
+    Some(Finding { ending: Ending::Reported, schedule, preemptions: 0, stale: 0 })
 }
 
 fn attempt(kept: &mut Kept, begin: Instant) -> (Halt, Statistics) {
@@ -109,7 +142,7 @@ fn remedy(kept: &Kept, schedule: &Schedule, evidence: &Evidence) -> Vec<(usize, 
         runtime().stronger.clone_from(change);
         execute(&mut Kept { rules, names: kept.names.clone() }, schedule).diverged
     };
-    let found = remedies(&evidence.operations()).into_iter().find(forbids);
+    let found = remedies(&evidence.communication()).into_iter().find(forbids);
     runtime().stronger.clear();
     (runtime().trouble, runtime().exit_code) = (trouble, exit_code);
     found.unwrap_or_default()
@@ -128,7 +161,8 @@ fn execute(kept: &mut Kept, schedule: &Schedule) -> Evidence {
         run.finish_probe();
         kept.rules = run.rules;
         if run.ending != Some(Ending::Restart) || attempt == ATTEMPTS {
-            return Evidence::of(runtime, run, driver.diverged);
+            let diverged = driver.misses(&run);
+            return Evidence::of(runtime, run, diverged);
         }
     }
     raw_impossible()
@@ -136,6 +170,17 @@ fn execute(kept: &mut Kept, schedule: &Schedule) -> Evidence {
 
 fn raw_impossible() -> ! {
     crate::raw::fail("preempt: a loop without end has ended\n")
+}
+
+/// Executes a schedule in processes of their own, silently, until all is known that would make an execution begin again: in a
+/// debugger there is one execution, and nothing puts memory back.
+fn rehearse(kept: &mut Kept, schedule: &Schedule) {
+    runtime().backend = Backend::Fork;
+    runtime().is_rehearsal = true;
+    execute(kept, schedule);
+    runtime().is_rehearsal = false;
+    runtime().backend = Backend::Here;
+    (runtime().trouble, runtime().exit_code) = (None, 0);
 }
 
 fn replay_one(kept: &mut Kept, schedule: &str, begin: Instant) {
@@ -149,6 +194,9 @@ fn replay_one(kept: &mut Kept, schedule: &str, begin: Instant) {
     let text = parts.map_or(schedule, |(text, _)| text);
     let (evidence, unsupported) = match text.parse::<Schedule>() {
         Ok(schedule) => {
+            if runtime().backend == Backend::Here {
+                rehearse(kept, &schedule);
+            }
             let mut evidence = execute(kept, &schedule);
             // What can be watched is executed once.
             if runtime().backend != Backend::Here && !runtime().options.output {

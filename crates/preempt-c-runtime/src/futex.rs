@@ -101,8 +101,11 @@ fn wait(word: usize, expected: u32, timed: bool, pc: usize) -> c_long {
         crate::runtime::runtime().me().spinning.clear();
         urgently(Action::Wait, lock, u64::from(queue.0), 0, call_site);
         let late = operation(Action::Reacquire, lock, u64::from(queue.0), timed.into(), call_site);
+        if late == 1 {
+            return Err(libc::ETIMEDOUT);
+        }
         urgently(Action::Unlock, lock, 0, 0, call_site);
-        if late == 1 { Err(libc::ETIMEDOUT) } else { Ok(()) }
+        Ok(())
     });
     match result {
         Ok(()) => 0,

@@ -3,6 +3,7 @@
 use crate::entry::{PROGRAM, is_program, real, select};
 use crate::runtime::inside;
 use crate::runtime::runtime;
+use crate::task;
 use crate::trouble::Trouble;
 use libc::pthread_key_t;
 use std::ffi::{c_int, c_void};
@@ -10,18 +11,31 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Keys made under control are numbered from here on; smaller ones are the C library's.
 const FIRST: pthread_key_t = 1 << 20;
-/// As many as POSIX guarantees, times eight.
-const MOST: usize = 1024;
+/// As many as POSIX guarantees for a process, times eight, for each thread.
+const MOST: pthread_key_t = 1024;
 
 type Destructor = unsafe extern "C" fn(*mut c_void);
 
-/// The keys of this execution. The list is in the program's memory: it starts anew with it.
-static mut DESTRUCTORS: [Option<Destructor>; MOST] = [None; MOST];
-static COUNT: AtomicUsize = AtomicUsize::new(0);
+/// The keys of one thread's making in this execution, by their destructors. A key's number says which
+/// thread has made it and as which of its keys: so it is the same whatever other threads do meanwhile.
+static mut MADE: [Vec<Option<Destructor>>; task::MOST] = [const { Vec::new() }; task::MOST];
+
+/// The keys that a thread has made. One thread runs at a time, and callers keep no reference.
+fn made(thread: usize) -> &'static mut Vec<Option<Destructor>> {
+    // SAFETY: see above; the index is checked.
+    unsafe { &mut (*std::ptr::addr_of_mut!(MADE))[thread] }
+}
 
 /// Forgets all keys.
-pub(crate) fn begin() {
-    COUNT.store(0, Ordering::Relaxed);
+pub(crate) fn begin(threads: usize) {
+    (0..threads).for_each(|thread| made(thread).clear());
+}
+
+/// The destructor of a key, if there is such a key.
+fn destructor(key: pthread_key_t) -> Option<&'static mut Option<Destructor>> {
+    let index = key.checked_sub(FIRST)?;
+    let thread = (index / MOST) as usize;
+    (thread < task::MOST).then(|| made(thread).get_mut((index % MOST) as usize)).flatten()
 }
 
 #[unsafe(no_mangle)]
@@ -35,17 +49,18 @@ unsafe extern "C" fn pthread_key_create(
         // SAFETY: as the caller's.
         return unsafe { create(key, destructor) };
     }
-    let index = COUNT.load(Ordering::Relaxed);
-    if index == MOST {
-        return libc::EAGAIN;
-    }
-    COUNT.store(index + 1, Ordering::Relaxed);
-    // SAFETY: one thread runs at a time; the caller's variable.
-    unsafe {
-        DESTRUCTORS[index] = destructor;
-        *key = FIRST + index as pthread_key_t;
-    }
-    0
+    inside(|runtime| {
+        let thread = runtime.current().index();
+        let keys = made(thread);
+        let nth = keys.len() as pthread_key_t;
+        if nth == MOST {
+            return libc::EAGAIN;
+        }
+        keys.push(destructor);
+        // SAFETY: the caller's variable.
+        unsafe { *key = FIRST + thread as pthread_key_t * MOST + nth };
+        0
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -54,9 +69,13 @@ unsafe extern "C" fn pthread_key_delete(key: pthread_key_t) -> c_int {
         // SAFETY: as the caller's.
         return unsafe { real!(c"pthread_key_delete", fn(pthread_key_t) -> c_int)(key) };
     }
-    // SAFETY: one thread runs at a time.
-    unsafe { DESTRUCTORS[(key - FIRST) as usize % MOST] = None };
-    0
+    inside(|_| match destructor(key) {
+        Some(destructor) => {
+            *destructor = None;
+            0
+        }
+        None => libc::EINVAL,
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -67,14 +86,14 @@ unsafe extern "C" fn pthread_setspecific(key: pthread_key_t, value: *const c_voi
         return unsafe { set(key, value) };
     }
     inside(|runtime| {
-        let (index, keys) = ((key - FIRST) as usize, &mut runtime.me().keys);
-        if index >= COUNT.load(Ordering::Relaxed) {
+        if destructor(key).is_none() {
             return libc::EINVAL;
         }
-        if keys.len() <= index {
-            keys.resize(index + 1, 0);
+        let values = &mut runtime.me().keys;
+        match values.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, known)) => *known = value as usize,
+            None => values.push((key, value as usize)),
         }
-        keys[index] = value as usize;
         0
     })
 }
@@ -86,7 +105,8 @@ unsafe extern "C" fn pthread_getspecific(key: pthread_key_t) -> *mut c_void {
         return unsafe { real!(c"pthread_getspecific", fn(pthread_key_t) -> *mut c_void)(key) };
     }
     let value = inside(|runtime| {
-        runtime.me().keys.get((key - FIRST) as usize).copied().unwrap_or_default()
+        let known = runtime.me().keys.iter().find(|(known, _)| *known == key);
+        known.map_or(0, |&(_, value)| value)
     });
     value as *mut c_void
 }
@@ -95,24 +115,19 @@ unsafe extern "C" fn pthread_getspecific(key: pthread_key_t) -> *mut c_void {
 pub(crate) fn destroy_values() {
     select(PROGRAM);
     destroy_objects();
-    // SAFETY: one thread runs at a time.
-    let destructor_of = |key: usize| unsafe { DESTRUCTORS[key] };
     // A destructor may set values again; POSIX asks for four rounds.
     for _ in 0..4 {
         let mut any = false;
-        // Keys that a destructor makes come after these.
-        let count = COUNT.load(Ordering::Relaxed);
-        for index in 0..count {
-            let destructor = destructor_of(index);
-            let value = inside(|runtime| {
-                runtime.me().keys.get_mut(index).map(std::mem::take).unwrap_or_default()
-            });
-            if let (Some(destructor), true) = (destructor, value != 0) {
+        // Values that a destructor sets are the next round's.
+        let values = inside(|runtime| std::mem::take(&mut runtime.me().keys));
+        for &(key, value) in &values {
+            if let (Some(&mut Some(destructor)), true) = (destructor(key), value != 0) {
                 any = true;
                 // SAFETY: the program's own destructor and value.
                 unsafe { destructor(value as *mut c_void) };
             }
         }
+        inside(|_| drop(values));
         if !any {
             return;
         }

@@ -15,9 +15,11 @@
 
 use crate::backend::Backend;
 use crate::runtime::Runtime;
-use crate::switch::{IS_CHILD, WANTED, WORKER, Wanted};
+use crate::switch::{COPY, IS_CHILD, WANTED, Wanted};
 use crate::trouble::{Kind, Trouble};
-use crate::{context, ending, equip, kernel, raw, signal_numbers, snapshot, workers};
+use crate::{
+    context, ending, equip, kernel, raw, redirect, sampling, signal_numbers, snapshot, workers,
+};
 use preempt_explore::{Ending, ThreadId};
 use std::ptr::addr_of_mut;
 
@@ -32,16 +34,26 @@ pub(crate) fn serve(runtime: &'static mut Runtime, search: extern "C" fn() -> !)
             context::switch(addr_of_mut!((*runtime).launcher), (*runtime).explorer);
             match WANTED {
                 Wanted::Execution => one(runtime),
-                Wanted::Worker => {
-                    WORKER = raw::fork();
-                    if WORKER == 0 {
-                        workers::begin_worker(runtime);
-                        WANTED = Wanted::Execution;
-                        (*runtime).explorer = context::prepare(context::stack(true), workers::body);
-                    }
-                }
+                Wanted::Worker => copy(runtime, workers::begin, workers::body),
+                Wanted::Companion => copy(runtime, sampling::begin, sampling::body),
                 Wanted::Nothing => return,
             }
+        }
+    }
+}
+
+/// Makes a copy of this process, which goes on with a function of its own.
+///
+/// # Safety
+/// On the launcher's stack; nothing else uses the runtime.
+unsafe fn copy(runtime: *mut Runtime, begin: fn(*mut Runtime), body: extern "C" fn() -> !) {
+    // SAFETY: as the caller's.
+    unsafe {
+        COPY = raw::fork();
+        if COPY == 0 {
+            begin(runtime);
+            WANTED = Wanted::Execution;
+            (*runtime).explorer = context::prepare(context::stack(true), body);
         }
     }
 }
@@ -66,6 +78,8 @@ unsafe fn one(runtime: *mut Runtime) {
             // next execution begins in a copy of this process.
             Backend::Restart => {
                 begin(runtime);
+                (*runtime).descriptors.close_all();
+                (*runtime).mappings.clear();
                 snapshot::restore(&mut (*runtime).arena);
                 for task in &(*runtime).tasks {
                     snapshot::restore_block(task.block);
@@ -79,12 +93,15 @@ unsafe fn one(runtime: *mut Runtime) {
                 if child == 0 {
                     IS_CHILD = true;
                     raw::end_with_parent();
+                    if (*runtime).is_rehearsal {
+                        redirect::redirect(false);
+                    }
                     kernel::watch_this_process((*runtime).options.patience);
                     begin(runtime);
                     raw::exit(0);
                 }
                 if child < 0 {
-                    raw::fail("preempt: no process can be made\n");
+                    raw::refuse("preempt: the system gives no process\n");
                 }
                 let status = raw::wait(child);
                 died_unnoticed(&mut *runtime, status);

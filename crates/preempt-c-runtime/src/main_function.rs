@@ -11,12 +11,12 @@ static ARGUMENTS: AtomicUsize = AtomicUsize::new(0);
 static ENVIRONMENT: AtomicUsize = AtomicUsize::new(0);
 static BEFORE_MAIN: AtomicBool = AtomicBool::new(false);
 
-/// Whether constructors of static objects may still run.
+/// Whether constructors of shared libraries may still run.
 pub(crate) fn is_before_main() -> bool {
     BEFORE_MAIN.load(Ordering::Relaxed)
 }
 
-/// Constructors of static objects are about to run, or have run.
+/// Constructors of shared libraries are about to run, or have run.
 pub(crate) fn set_before_main(is_before: bool) {
     BEFORE_MAIN.store(is_before, Ordering::Relaxed);
 }
@@ -34,15 +34,19 @@ pub(crate) fn keep(
     ENVIRONMENT.store(environment as usize, Ordering::Relaxed);
 }
 
+/// What the program was started with: the number of its arguments, these, and the environment.
+pub(crate) fn started_with() -> (c_int, *const *const c_char, *const *const c_char) {
+    (
+        COUNT.load(Ordering::Relaxed) as c_int,
+        ARGUMENTS.load(Ordering::Relaxed) as *const *const c_char,
+        ENVIRONMENT.load(Ordering::Relaxed) as *const *const c_char,
+    )
+}
+
 /// Calls the program's main function.
 pub(crate) fn call_main() -> c_int {
     let main = MAIN.load(Ordering::Relaxed);
+    let (count, arguments, environment) = started_with();
     // SAFETY: what the program was started with.
-    unsafe {
-        std::mem::transmute::<usize, Main>(main)(
-            COUNT.load(Ordering::Relaxed) as c_int,
-            ARGUMENTS.load(Ordering::Relaxed) as *const *const c_char,
-            ENVIRONMENT.load(Ordering::Relaxed) as *const *const c_char,
-        )
-    }
+    unsafe { std::mem::transmute::<usize, Main>(main)(count, arguments, environment) }
 }

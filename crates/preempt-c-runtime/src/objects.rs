@@ -23,12 +23,18 @@ pub(crate) enum Kind {
     FutexLock,
     /// The waiters of a futex.
     FutexQueue,
+    /// The lock that makes a call on a descriptor indivisible.
+    FileLock,
+    /// The threads that wait for a descriptor.
+    FileQueue,
 }
 
 #[derive(Clone, Copy)]
 struct Known {
     address: usize,
     kind: Kind,
+    /// The value that a number begins with, where code that is not instrumented initialises it.
+    begins_with: u64,
 }
 
 /// The state of an object that only its holder changes; forgotten after each execution.
@@ -48,6 +54,8 @@ pub(crate) struct Details {
 #[derive(Default)]
 pub(crate) struct Objects {
     index: FxHashMap<(usize, Kind), u32>,
+    /// The atomics that lie in each piece of eight aligned bytes.
+    by_granule: FxHashMap<usize, Vec<u32>>,
     known: Vec<Known>,
     ids: Vec<ObjectId>,
     details: Vec<Details>,
@@ -74,17 +82,17 @@ impl Objects {
         if index < next {
             return (index, false);
         }
-        let known = Known { address, kind };
+        let known = Known { address, kind, begins_with: 0 };
         self.known.push(known);
+        if let Kind::Atomic(size) = kind {
+            for granule in (address >> 3)..=(address + usize::from(size) - 1) >> 3 {
+                self.by_granule.entry(granule).or_default().push(index);
+            }
+        }
         self.details.push(Details::default());
         let value = self.initial(known);
         self.ids.push(run.create(value));
         (index, true)
-    }
-
-    /// The object at an address if it is known.
-    pub(crate) fn lookup(&self, address: usize, kind: Kind) -> Option<u32> {
-        self.index.get(&(address, kind)).copied()
     }
 
     /// The strategy's name of an object.
@@ -99,11 +107,28 @@ impl Objects {
 
     /// Tells the strategy the number that is in memory now.
     pub(crate) fn refresh(&mut self, run: &mut Run, index: u32) {
-        let Known { address, kind } = self.known[index as usize];
+        let Known { address, kind, .. } = self.known[index as usize];
         if let Kind::Atomic(size) = kind {
             let value = self.number(address, size);
             run.assign(self.ids[index as usize], value);
         }
+    }
+
+    /// A number was found to have another value than the strategy knows, and the running thread has not written it: code that
+    /// is not instrumented has initialised it. From now on it begins with that value. Returns whether that is news.
+    ///
+    /// Which thread uses a number first depends on the schedule, so its initialisation must not count as an effect of
+    /// that thread.
+    pub(crate) fn learn_initial(&mut self, run: &Run, index: u32) -> bool {
+        let Known { address, kind, .. } = self.known[index as usize];
+        let Kind::Atomic(size) = kind else { return false };
+        let value = self.number(address, size);
+        let known = &mut self.known[index as usize];
+        let news = run.value_of(self.ids[index as usize]) != value && known.begins_with == 0;
+        if news {
+            known.begins_with = value;
+        }
+        news
     }
 
     /// The number in memory, as the strategy knows it.
@@ -114,10 +139,13 @@ impl Objects {
 
     fn initial(&mut self, known: Known) -> u64 {
         match known.kind {
-            Kind::Semaphore => Channel { length: 0, senders: 1, receiver: true }.value(),
+            Kind::Semaphore => {
+                Channel { length: 0, senders: 1, receiver: true, offered: false }.value()
+            }
             Kind::Atomic(size) if crate::snapshot::is_static(known.address) => {
                 self.number(known.address, size)
             }
+            Kind::Atomic(_) => known.begins_with,
             _ => 0,
         }
     }
@@ -138,13 +166,11 @@ impl Objects {
 
     /// Known atomics that overlap these bytes, which are of one granule.
     pub(crate) fn atomics_in(&self, address: usize, size: usize, found: &mut Vec<u32>) {
-        let granule = address & !7;
-        for start in granule..granule + 8 {
-            for bytes in [1, 2, 4, 8, 16] {
-                let overlaps = start + usize::from(bytes) > address && start < address + size;
-                if overlaps && let Some(index) = self.lookup(start, Kind::Atomic(bytes)) {
-                    found.push(index);
-                }
+        for &index in self.by_granule.get(&(address >> 3)).map_or(&[][..], Vec::as_slice) {
+            let Known { address: start, kind, .. } = self.known[index as usize];
+            let Kind::Atomic(bytes) = kind else { continue };
+            if start + usize::from(bytes) > address && start < address + size {
+                found.push(index);
             }
         }
     }

@@ -43,6 +43,8 @@ pub(crate) struct Options {
     pub(crate) search: Search,
     /// Execute this schedule instead of searching.
     pub(crate) replay: Option<String>,
+    /// Whether executions are sampled beside a search that takes long.
+    pub(crate) sample: bool,
     /// Processes that execute for the search, besides itself.
     pub(crate) workers: usize,
     /// Seconds without an operation after which a thread is taken to compute without end.
@@ -68,6 +70,7 @@ impl Options {
             output: false,
             search: Search::Orders,
             replay: None,
+            sample: true,
             workers: 0,
             patience: 10,
         };
@@ -90,6 +93,7 @@ impl Options {
                 "exit_code" => options.exit_code = on,
                 "unjoined" => options.unjoined = on,
                 "output" => options.output = on,
+                "sample" => options.sample = on,
                 "patience" => options.patience = value.parse().ok()?,
                 "replay" => options.replay = Some(value.into()),
                 "search" => {

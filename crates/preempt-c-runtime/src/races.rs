@@ -1,7 +1,8 @@
 //! Accesses that could race, as the strategy gets to know them.
 
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, Touched};
 use crate::shadow::{Learnt, Use};
+use crate::task::Frames;
 use crate::trouble::Trouble;
 use preempt_explore::{Ending, ObjectId};
 use std::panic::Location;
@@ -27,12 +28,15 @@ pub(crate) fn note(runtime: &mut Runtime, address: usize, size: usize, how: Use,
         return;
     }
     let keep = runtime.call_sites.is_some() || !runtime.options.races;
+    let frames = if keep { runtime.frames() } else { Frames::default() };
+    let run = runtime.run();
     let atomic = matches!(how, Use::AtomicRead | Use::AtomicWrite);
     let touched = &mut runtime.touched;
     let mut touch = |cell: u32, write: bool| {
         let cell = ObjectId(CELLS + cell);
         if keep {
-            touched.push((cell, me, write, pc));
+            let frames = frames.clone();
+            touched.push(Touched { cell, thread: me, write, pc, address, frames });
         }
         if atomic {
             // It was made by the operation that has just been executed: whoever acquires what that
@@ -77,9 +81,9 @@ fn found(
     runtime.shadow.add_racy(pc);
     // The thread may have touched the cell at several places, the last of which need not race.
     let Runtime { touched, shadow, .. } = runtime;
-    for &(.., earlier) in touched.iter().filter(|&&(c, t, w, _)| (c, t, w) == (cell, thread, write))
-    {
-        shadow.add_racy(earlier);
+    let same = |at: &&Touched| (at.cell, at.thread, at.write) == (cell, thread, write);
+    for earlier in touched.iter().filter(same) {
+        shadow.add_racy(earlier.pc);
     }
     if shadow.racy_places() == known {
         let message = "a data race between accesses that are scheduling points already, which is a \

@@ -31,7 +31,7 @@ pub(crate) fn map(length: usize, shared: bool) -> *mut u8 {
     // SAFETY: a fresh anonymous mapping touches nothing that exists.
     let at = unsafe { syscall(libc::SYS_mmap, [0, length, protection, flags, usize::MAX, 0]) };
     if (-4095..0).contains(&at) {
-        fail("preempt: out of address space\n");
+        refuse("preempt: the system gives no address space\n");
     }
     at as *mut u8
 }
@@ -45,7 +45,7 @@ pub(crate) fn map_at(address: usize, length: usize) -> *mut u8 {
     // SAFETY: as above; an address in use is an error and not a replacement.
     let at = unsafe { syscall(libc::SYS_mmap, arguments) };
     if at as usize != address {
-        fail("preempt: the address range for the program's heap is taken\n");
+        refuse("preempt: the system does not give the address range for the program's heap\n");
     }
     at as *mut u8
 }
@@ -61,7 +61,7 @@ pub(crate) unsafe fn map_over(address: usize, length: usize) {
     // SAFETY: as the caller's.
     let at = unsafe { syscall(libc::SYS_mmap, arguments) };
     if at as usize != address {
-        fail("preempt: out of address space\n");
+        refuse("preempt: the system gives no address space\n");
     }
 }
 
@@ -107,6 +107,12 @@ pub(crate) fn fail(message: &str) -> ! {
     exit(101)
 }
 
+/// Ends the process because the system does not give what is needed; `preempt run` says so as well.
+pub(crate) fn refuse(message: &str) -> ! {
+    write(2, message.as_bytes());
+    exit(102)
+}
+
 /// Waits until a word is no longer `value`, or a signal comes.
 pub(crate) fn futex_wait(word: *const u32, value: u32) {
     // SAFETY: the word is in memory that lives as long as the process.
@@ -128,6 +134,23 @@ pub(crate) fn futex_wait_for(word: *const u32, value: u32, patience: std::time::
 pub(crate) fn futex_wake(word: *const u32) {
     // SAFETY: as above.
     unsafe { syscall(libc::SYS_futex, [word as usize, 1, i32::MAX as usize, 0, 0, 0]) };
+}
+
+/// Does nothing for a while.
+pub(crate) fn sleep(time: std::time::Duration) {
+    let time =
+        libc::timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) };
+    // SAFETY: the structure is valid for reading.
+    unsafe { syscall(libc::SYS_nanosleep, [&raw const time as usize, 0, 0, 0, 0, 0]) };
+}
+
+/// Sends a signal to the process that made this one.
+pub(crate) fn signal_parent(signal: i32) {
+    // SAFETY: both calls are about processes of ours.
+    unsafe {
+        let parent = syscall(libc::SYS_getppid, [0; 6]) as usize;
+        syscall(libc::SYS_kill, [parent, signal as usize, 0, 0, 0, 0]);
+    }
 }
 
 /// A copy of this process: 0 in the copy.

@@ -3,13 +3,12 @@
 //! Addresses stay numbers here: the driver knows the program's debug information and turns them into
 //! lines of source. The format is private to the two.
 
-use crate::runtime::{Runtime, runtime};
+use crate::runtime::{Runtime, Touched, runtime};
 use crate::snapshot;
-use crate::task::CallSite;
-use crate::trouble::Trouble;
+use crate::task::{CallSite, Frames};
+use crate::trouble::{Panic, Trouble};
 use preempt_explore::{
-    Action, Ending, Event, Halt, ObjectId, Operation, Order, Run, Schedule, Source, Statistics,
-    Status,
+    Action, Ending, Event, Halt, Operation, Order, Run, Schedule, Source, Statistics, Status,
 };
 use std::fmt::Write;
 use std::sync::atomic::Ordering;
@@ -34,22 +33,27 @@ pub(crate) struct Evidence {
     pub(crate) stale: u32,
     pub(crate) diverged: bool,
     events: Vec<Event>,
-    call_sites: Vec<CallSite>,
+    call_sites: Vec<(CallSite, Frames)>,
     /// Address of each event's object.
     addresses: Vec<usize>,
     /// For each thread: its function, and if it did not end, what it waits for, where, and who holds
     /// it.
     threads: Vec<ThreadEnd>,
     trouble: Option<Trouble>,
-    /// Places of the two accesses of a race, whether each writes, and the address.
-    race: Option<[(usize, usize, bool); 2]>,
+    /// The two accesses of a race, each with the number of its thread.
+    race: Option<[(usize, Touched); 2]>,
+    /// Panics, each with the number of its thread.
+    panics: Vec<(usize, Panic)>,
     /// Places with the memory orders that make the execution impossible.
     pub(crate) remedy: Vec<(usize, Order)>,
 }
 
 struct ThreadEnd {
     start: usize,
+    name: String,
+    creation: Frames,
     waits: Option<(Action, CallSite, Option<usize>)>,
+    frames: Frames,
 }
 
 impl Evidence {
@@ -68,17 +72,31 @@ impl Evidence {
                     task.call_site,
                     holder,
                 ));
-                ThreadEnd { start: task.start.map_or(0, |start| start as usize), waits }
+                ThreadEnd {
+                    start: task.start.map_or(0, |start| start as usize),
+                    name: task.name.clone(),
+                    creation: task.creation.clone(),
+                    waits,
+                    frames: task.frames.clone(),
+                }
             })
             .collect();
         let race = match &run.ending {
             Some(Ending::Race(race)) => {
                 let call_site = |thread, write| {
-                    let same = |&&(cell, t, w, _): &&(ObjectId, _, bool, usize)| {
-                        (cell, t, w) == (race.cell, thread, write)
+                    let same = |at: &&Touched| {
+                        (at.cell, at.thread, at.write) == (race.cell, thread, write)
                     };
-                    let found = runtime.touched.iter().rev().find(same);
-                    (run.ordinal(thread), found.map_or(0, |&(.., pc)| pc), write)
+                    let found = runtime.touched.iter().rev().find(same).cloned();
+                    let unknown = || Touched {
+                        cell: race.cell,
+                        thread,
+                        write,
+                        pc: 0,
+                        address: 0,
+                        frames: Frames::default(),
+                    };
+                    (run.ordinal(thread), found.unwrap_or_else(unknown))
                 };
                 Some([
                     call_site(race.earlier.thread, race.earlier.write),
@@ -87,6 +105,8 @@ impl Evidence {
             }
             _ => None,
         };
+        let panics = std::mem::take(&mut runtime.panics);
+        let panics = panics.into_iter().map(|panic| (run.ordinal(panic.thread), panic)).collect();
         let mut events = run.events.clone().unwrap_or_default();
         let addresses =
             events.iter().map(|e| runtime.objects.address(e.operation.object)).collect();
@@ -108,31 +128,64 @@ impl Evidence {
             threads,
             trouble: runtime.trouble.clone(),
             race,
+            panics,
             remedy: Vec::new(),
         }
     }
 
-    /// The operations with their places.
-    pub(crate) fn operations(&self) -> Vec<(usize, Operation)> {
-        self.call_sites
-            .iter()
-            .zip(&self.events)
-            .map(|(at, event)| (at.pc, event.operation))
-            .collect()
+    /// Operations by which threads have told each other something, with their places, and those that a stale choice is about:
+    /// stronger orders there may forbid it. Nearest to a stale choice first, and not too many.
+    pub(crate) fn communication(&self) -> Vec<(usize, Operation)> {
+        const PLACES: usize = 12;
+        let is_stale = |event: &Event| event.source.is_some_and(|source| source.stale);
+        let mut involved: Vec<usize> = Vec::new();
+        for (at, event) in self.events.iter().enumerate() {
+            let Some(source) = event.source else { continue };
+            let [read, newest] = [source.read, source.newest].map(|number| self.maker(number));
+            let from_another =
+                read.filter(|&read| self.events[read].step.thread != event.step.thread);
+            if is_stale(event) {
+                involved.extend([Some(at), read, newest].into_iter().flatten());
+            } else if let Some(read) = from_another {
+                involved.extend([at, read]);
+            }
+        }
+        let stale: Vec<usize> =
+            (0..self.events.len()).filter(|&at| is_stale(&self.events[at])).collect();
+        involved.sort_unstable();
+        involved.dedup();
+        involved.sort_by_key(|&at| stale.iter().map(|&other| other.abs_diff(at)).min());
+        let mut found: Vec<(usize, Operation)> = Vec::new();
+        let mut places: Vec<usize> = Vec::new();
+        for at in involved {
+            let Some((place, _)) = self.call_sites.get(at) else { continue };
+            if !places.contains(&place.pc) {
+                if places.len() == PLACES {
+                    continue;
+                }
+                places.push(place.pc);
+            }
+            found.push((place.pc, self.events[at].operation));
+        }
+        found
     }
 
     /// The step that made the write before which there were so many accesses to numbers.
-    fn writer(&self, number: Option<u32>) -> String {
+    fn maker(&self, number: Option<u32>) -> Option<usize> {
         let made = |event: &Event| event.source.map(|source| source.position) == number;
-        let at = number.and_then(|_| self.events.iter().position(made));
-        at.map_or("null".into(), |at| at.to_string())
+        number.and_then(|_| self.events.iter().position(made))
+    }
+
+    /// The same as text.
+    fn writer(&self, number: Option<u32>) -> String {
+        self.maker(number).map_or("null".into(), |at| at.to_string())
     }
 
     fn kind(&self) -> &'static str {
         match (&self.ending, &self.trouble) {
             (Some(Ending::Reported), Some(trouble)) => trouble.kind.name(),
             (Some(Ending::Deadlock), _) => "deadlock",
-            (Some(Ending::Livelock), _) => "livelock",
+            (Some(Ending::Livelock | Ending::Cycle(_)), _) => "livelock",
             (Some(Ending::Race(_)), _) => "data_race",
             (Some(Ending::StepLimit), _) => "step_limit",
             (Some(Ending::Nondeterminism(_)), _) => "nondeterminism",
@@ -143,7 +196,7 @@ impl Evidence {
 
 /// A schedule counts operations, so it means something only together with the places of plain
 /// accesses that are operations: `p1.0x3@11d4+1200`, relative to the program's address.
-fn with_racy(schedule: &Schedule, call_sites: &[usize]) -> String {
+pub(crate) fn with_racy(schedule: &Schedule, call_sites: &[usize]) -> String {
     let base = snapshot::modules().first().map_or(0, |module| module.base);
     let mut text = schedule.to_string();
     for (nth, call_site) in call_sites.iter().enumerate() {
@@ -189,7 +242,7 @@ fn halt_name(halt: Halt) -> &'static str {
 pub(crate) fn write(results: &Results<'_>) {
     let text = json(results).unwrap_or_default();
     if std::fs::write(&runtime().options.report, text).is_err() {
-        crate::raw::fail("preempt: the report cannot be written\n");
+        crate::raw::refuse("preempt: the report cannot be written\n");
     }
 }
 
@@ -213,12 +266,21 @@ fn trouble(trouble: &Trouble) -> String {
         Some((role, pc)) => format!("{{\"role\":{},\"pc\":{pc}}}", string(role)),
         None => "null".into(),
     };
+    let place = trouble.place.as_ref().map_or("null".into(), |place| {
+        format!("{{\"file\":{},\"line\":{}}}", string(&place.file), place.line)
+    });
     format!(
-        "{{\"kind\":{},\"message\":{},\"pc\":{},\"other\":{other}}}",
+        "{{\"kind\":{},\"message\":{},\"pc\":{},\"other\":{other},\"place\":{place},\"frames\":{}}}",
         string(trouble.kind.name()),
         string(&trouble.message),
-        trouble.pc
+        trouble.pc,
+        list(&trouble.frames)
     )
+}
+
+fn list(frames: &[usize]) -> String {
+    let frames: Vec<String> = frames.iter().map(usize::to_string).collect();
+    format!("[{}]", frames.join(","))
 }
 
 fn optional(trouble_: Option<&Trouble>) -> String {
@@ -237,6 +299,7 @@ fn json(results: &Results<'_>) -> Result<String, std::fmt::Error> {
         statistics.graphs.len()
     )?;
     write!(out, ",\"states\":{},\"restarts\":{}", statistics.states, results.restarts)?;
+    write!(out, ",\"threads\":{}", runtime.tasks.len())?;
     write!(out, ",\"seconds\":{},\"memory\":{}", results.seconds, crate::heap::used())?;
     write!(out, ",\"backend\":\"{}\"", runtime.backend.name())?;
     let because = runtime.forked_because.as_ref().map_or("null".into(), |why| string(why));
@@ -298,8 +361,11 @@ fn evidence_json(evidence: &Evidence) -> Result<String, std::fmt::Error> {
         Some(accesses) => {
             let list: Vec<String> = accesses
                 .iter()
-                .map(|(thread, pc, write)| {
-                    format!("{{\"thread\":{thread},\"pc\":{pc},\"write\":{write}}}")
+                .map(|(thread, Touched { pc, write, address, frames, .. })| {
+                    format!(
+                        "{{\"thread\":{thread},\"pc\":{pc},\"write\":{write},\"address\":{address},\"frames\":{}}}",
+                        list(frames)
+                    )
                 })
                 .collect();
             format!("[{}]", list.join(","))
@@ -313,24 +379,35 @@ fn evidence_json(evidence: &Evidence) -> Result<String, std::fmt::Error> {
         .map(|thread| {
             let waits = match &thread.waits {
                 Some((action, call_site, holder)) => format!(
-                    "{{\"action\":{},\"pc\":{},\"address\":{},\"holder\":{}}}",
+                    "{{\"action\":{},\"pc\":{},\"address\":{},\"holder\":{},\"frames\":{}}}",
                     string(action.name()),
                     call_site.pc,
                     call_site.address,
-                    holder.map_or("null".into(), |holder| holder.to_string())
+                    holder.map_or("null".into(), |holder| holder.to_string()),
+                    list(&thread.frames)
                 ),
                 None => "null".into(),
             };
-            format!("{{\"start\":{},\"waits\":{waits}}}", thread.start)
+            let name = string(&thread.name);
+            let (start, creation) = (thread.start, list(&thread.creation));
+            format!(
+                "{{\"start\":{start},\"name\":{name},\"creation\":{creation},\"waits\":{waits}}}"
+            )
         })
         .collect();
     write!(out, ",\"threads\":[{}]", threads.join(","))?;
+    let panics = evidence.panics.iter().map(|(thread, panic)| {
+        let (message, file) = (string(&panic.message), string(&panic.place.file));
+        let line = panic.place.line;
+        format!("{{\"thread\":{thread},\"message\":{message},\"place\":{{\"file\":{file},\"line\":{line}}}}}")
+    });
+    write!(out, ",\"panics\":[{}]", panics.collect::<Vec<_>>().join(","))?;
     out.push_str(",\"events\":[");
     for (at, event) in evidence.events.iter().enumerate() {
         if at > 0 {
             out.push(',');
         }
-        let call_site = evidence.call_sites.get(at).copied().unwrap_or_default();
+        let (call_site, frames) = evidence.call_sites.get(at).cloned().unwrap_or_default();
         let address = match evidence.addresses.get(at) {
             Some(&address) if address != 0 => address,
             _ => call_site.address,
@@ -346,8 +423,13 @@ fn evidence_json(evidence: &Evidence) -> Result<String, std::fmt::Error> {
         let timeout = event.step.choice == preempt_explore::Move::TIMEOUT;
         write!(
             out,
-            ",\"first\":{},\"result\":{},\"before\":{},\"after\":{},\"timeout\":{timeout},\"preemption\":{}",
-            event.operation.first, event.result, event.before, event.after, event.preemption,
+            ",\"first\":{},\"result\":{},\"before\":{},\"after\":{},\"timeout\":{timeout},\"preemption\":{},\"frames\":{}",
+            event.operation.first,
+            event.result,
+            event.before,
+            event.after,
+            event.preemption,
+            list(&frames),
         )?;
         match event.source {
             Some(Source { stale, fails, read, newest, newest_value, .. }) => write!(

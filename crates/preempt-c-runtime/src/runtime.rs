@@ -2,18 +2,22 @@
 
 use crate::arena::Arena;
 use crate::backend::Backend;
-use crate::board::WorkerStart;
+use crate::backtrace;
+use crate::board::{SamplingStart, WorkerStart};
+use crate::descriptor_table::Descriptors;
 use crate::entry::{PROGRAM, SEARCH, select};
+use crate::mappings::Mappings;
 use crate::objects::Objects;
 use crate::options::Options;
 use crate::shadow::Shadow;
 use crate::stop_flag::stop_flag;
-use crate::task::{CallSite, MOST, Task};
-use crate::trouble::Trouble;
+use crate::task::{CallSite, Frames, MOST, Task};
+use crate::trouble::{Panic, Trouble};
 use preempt_explore::{Driver, ObjectId, Order, Run, ThreadId};
 use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 /// Everything about the execution in progress and what is known from earlier ones.
 pub(crate) struct Runtime {
@@ -23,30 +27,40 @@ pub(crate) struct Runtime {
     pub(crate) run: *mut Run,
     pub(crate) driver: *mut dyn Driver,
     pub(crate) backend: Backend,
+    /// Executions are made to learn about the program, and print nothing.
+    pub(crate) is_rehearsal: bool,
     pub(crate) tasks: Vec<Task>,
     pub(crate) objects: Objects,
     pub(crate) shadow: Shadow,
     pub(crate) arena: Arena,
+    pub(crate) mappings: Mappings,
+    pub(crate) descriptors: Descriptors,
     /// What went wrong in this execution.
     pub(crate) trouble: Option<Trouble>,
+    /// Panics of this execution.
+    pub(crate) panics: Vec<Panic>,
     /// Something was learnt that changes what is recorded: explore again.
     pub(crate) learnt: bool,
     /// The same, from a worker: the next execution ends so.
     pub(crate) learnt_elsewhere: bool,
     /// What the next worker begins with.
     pub(crate) worker_start: Option<WorkerStart>,
+    /// What the companion begins with.
+    pub(crate) sampling_start: Option<SamplingStart>,
     /// Why executions are not repeated in the process, if they could be.
     pub(crate) forked_because: Option<String>,
     /// Whether the execution came to an end that we know of.
     pub(crate) ended: bool,
     /// Whether only the main thread has run so far.
     pub(crate) single_threaded: bool,
-    /// Places of the steps, if they are kept.
-    pub(crate) call_sites: Option<Vec<CallSite>>,
+    /// Places of the steps with the calls that led there, if they are kept.
+    pub(crate) call_sites: Option<Vec<(CallSite, Frames)>>,
     /// Memory orders that accesses at these places are to have instead of their own.
     pub(crate) stronger: Vec<(usize, Order)>,
     /// Plain accesses that were recorded, with their places, if these are kept.
-    pub(crate) touched: Vec<(ObjectId, ThreadId, bool, usize)>,
+    pub(crate) touched: Vec<Touched>,
+    /// When the search has to end, whatever the program does.
+    pub(crate) deadline: Option<Instant>,
     /// Grows with every operation.
     pub(crate) pulse: u64,
     /// What the program was told to exit with.
@@ -60,6 +74,18 @@ pub(crate) struct Runtime {
     /// Saved contexts of the two that are no threads of the program.
     pub(crate) launcher: usize,
     pub(crate) explorer: usize,
+}
+
+/// A plain access that was recorded.
+#[derive(Clone, Debug)]
+pub(crate) struct Touched {
+    pub(crate) cell: ObjectId,
+    pub(crate) thread: ThreadId,
+    pub(crate) write: bool,
+    pub(crate) pc: usize,
+    pub(crate) address: usize,
+    /// The calls that led there, where those of steps are kept.
+    pub(crate) frames: Frames,
 }
 
 /// A function registered by `atexit` or for a static object of C++.
@@ -107,16 +133,22 @@ impl Runtime {
             objects: Objects::default(),
             shadow: Shadow::default(),
             arena: Arena::new(),
+            mappings: Mappings::new(),
+            descriptors: Descriptors::default(),
             trouble: None,
+            is_rehearsal: false,
+            panics: Vec::new(),
             learnt: false,
             learnt_elsewhere: false,
             worker_start: None,
+            sampling_start: None,
             forked_because: None,
             ended: false,
             single_threaded: true,
             call_sites: None,
             stronger: Vec::new(),
             touched: Vec::new(),
+            deadline: None,
             pulse: 0,
             exit_code: 0,
             at_exit: Vec::new(),
@@ -146,6 +178,11 @@ impl Runtime {
     pub(crate) fn me(&mut self) -> &mut Task {
         let me = self.current();
         &mut self.tasks[me.index()]
+    }
+
+    /// The calls that have led here, if places are kept.
+    pub(crate) fn frames(&self) -> Frames {
+        if self.call_sites.is_some() { backtrace::frames() } else { Frames::default() }
     }
 
     /// Notes a line for the report, once.

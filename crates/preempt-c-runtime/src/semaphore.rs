@@ -30,7 +30,10 @@ unsafe extern "C" fn init(semaphore: *mut sem_t, shared: c_int, value: c_uint, _
         inside(|runtime| {
             let index = object(runtime, semaphore as usize, Kind::Semaphore);
             let (run, id) = (runtime.run(), runtime.objects.id(index));
-            run.assign(id, Channel { length: value, senders: 1, receiver: true }.value());
+            run.assign(
+                id,
+                Channel { length: value, senders: 1, receiver: true, offered: false }.value(),
+            );
         });
     }
     // SAFETY: as the caller's.

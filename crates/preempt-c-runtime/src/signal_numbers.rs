@@ -23,6 +23,7 @@ pub(crate) fn name(signal: i32) -> String {
         libc::SIGTRAP => "SIGTRAP",
         libc::SIGKILL => "SIGKILL",
         libc::SIGSYS => "SIGSYS",
+        libc::SIGPIPE => "SIGPIPE",
         _ => return format!("signal {signal}"),
     };
     name.into()

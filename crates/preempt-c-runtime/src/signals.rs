@@ -1,21 +1,24 @@
 //! Signals that end an execution, and those that we use ourselves.
 
 use crate::caller::call_site;
+use crate::dispositions::{self, KernelAction};
 use crate::entry::{SEARCH, is_program, select};
 use crate::runtime::runtime;
 use crate::signal_numbers::{FATAL, STOP, name};
 use crate::trouble::{Kind, Trouble};
-use crate::{context, kernel, raw, snapshot, stop_flag};
+use crate::{context, raw, snapshot, stop_flag, syscall_entry};
 use std::arch::naked_asm;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
-/// As the kernel has it.
-#[repr(C)]
-struct KernelAction {
-    handler: usize,
-    flags: u64,
-    restorer: usize,
-    mask: u64,
+/// What happens on a signal that is ours.
+fn action() -> KernelAction {
+    KernelAction {
+        handler: handle as *const () as usize,
+        flags: (libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER) as u64 | SA_RESTORER,
+        restorer: restore as *const () as usize,
+        mask: 0,
+    }
 }
 
 const SA_RESTORER: u64 = 0x0400_0000;
@@ -30,17 +33,12 @@ unsafe extern "C" fn restore() {
 pub(crate) fn install() {
     const SIZE: usize = 256 << 10;
     let stack = libc::stack_t { ss_sp: raw::map(SIZE, false).cast(), ss_flags: 0, ss_size: SIZE };
+    dispositions::set_ours(action());
     // SAFETY: the stack lives as long as the process; handlers do not allocate from the C library.
     unsafe {
         raw::syscall(libc::SYS_sigaltstack, [&raw const stack as usize, 0, 0, 0, 0, 0]);
         for signal in FATAL.into_iter().chain([libc::SIGSYS, libc::SIGALRM, STOP]) {
-            let action = KernelAction {
-                handler: handle as *const () as usize,
-                flags: (libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER) as u64
-                    | SA_RESTORER,
-                restorer: restore as *const () as usize,
-                mask: 0,
-            };
+            let action = action();
             let arguments = [signal as usize, &raw const action as usize, 0, 8, 0, 0];
             raw::syscall(libc::SYS_rt_sigaction, arguments);
         }
@@ -61,20 +59,7 @@ unsafe extern "C" fn handle(
         (registers[libc::REG_RIP as usize] as usize, registers[libc::REG_RSP as usize] as usize);
     match signal {
         libc::SIGSEGV if snapshot::is_first_write(address) => {}
-        libc::SIGSYS => {
-            let number = registers[libc::REG_RAX as usize];
-            let argument = |register: i32| registers[register as usize] as usize;
-            let arguments = [
-                argument(libc::REG_RDI),
-                argument(libc::REG_RSI),
-                argument(libc::REG_RDX),
-                argument(libc::REG_R10),
-                argument(libc::REG_R8),
-                argument(libc::REG_R9),
-            ];
-            let result = kernel::decide(number, arguments, call_site(pc, sp));
-            registers[libc::REG_RAX as usize] = result as i64;
-        }
+        libc::SIGSYS => syscall_entry::divert(registers),
         libc::SIGALRM => watch(whose, pc, sp),
         STOP => stop_flag::stop(),
         _ if whose == SEARCH => {
@@ -111,12 +96,15 @@ fn describe(signal: i32, address: usize) -> String {
 static LAST: AtomicU64 = AtomicU64::new(u64::MAX);
 static QUIET: AtomicU64 = AtomicU64::new(0);
 
-/// Once a second: ends an execution that makes no progress.
+/// Once a second: ends an execution that makes no progress, and any if time is up.
 fn watch(whose: u8, pc: usize, sp: usize) {
     if whose == SEARCH {
         return;
     }
     let runtime = runtime();
+    if runtime.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        runtime.abandon();
+    }
     if LAST.swap(runtime.pulse, Ordering::Relaxed) != runtime.pulse {
         QUIET.store(0, Ordering::Relaxed);
         return;

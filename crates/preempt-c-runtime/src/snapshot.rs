@@ -137,6 +137,12 @@ pub(crate) fn own_text() -> (usize, usize) {
     (start, end - start)
 }
 
+/// Whether an address is of this library's own code.
+pub(crate) fn is_own_text(address: usize) -> bool {
+    let (start, end) = memory().own_text;
+    (start..end).contains(&address)
+}
+
 /// Whether an address is of the program's own code.
 #[inline]
 pub(crate) fn is_program_text(address: usize) -> bool {

@@ -5,7 +5,9 @@ use crate::entry::real;
 use crate::main_function::Main;
 use crate::options::Options;
 use crate::runtime::{Runtime, runtime};
-use crate::{explorer, kernel, launch, main_function, raw, signals, snapshot};
+use crate::{
+    constructors, explorer, kernel, launch, main_function, raw, redirect, signals, snapshot,
+};
 use std::ffi::{c_char, c_int, c_void};
 
 type StartMain = unsafe extern "C" fn(
@@ -50,10 +52,11 @@ unsafe extern "C" fn __libc_start_main(
             main_function::keep(main, count, arguments, environment);
             Runtime::install(options);
             snapshot::look();
+            constructors::take_over();
             main_function::set_before_main(true);
             instead_of_main as Main
         }
-        Err(()) => raw::fail(
+        Err(()) => raw::refuse(
             "preempt: this program was linked by another version of preempt; link it again\n",
         ),
     };
@@ -84,7 +87,7 @@ unsafe extern "C" fn instead_of_main(
     runtime.at_exit_before = runtime.at_exit.len();
     // SAFETY: flushes what constructors have printed, before output is redirected.
     unsafe { libc::fflush(std::ptr::null_mut()) };
-    redirect(runtime.options.output);
+    redirect::redirect(runtime.options.output);
     signals::install();
     if matches!(runtime.backend, Backend::Restart | Backend::Here) {
         kernel::watch_this_process(runtime.options.patience);
@@ -105,22 +108,5 @@ fn announce_threads() {
         if !single_threaded.is_null() {
             single_threaded.cast::<u8>().write(0);
         }
-    }
-}
-
-/// Executions have no input, and no output unless it is asked for.
-fn redirect(output: bool) {
-    // SAFETY: a terminated name; plain system calls.
-    unsafe {
-        let arguments = [c"/dev/null".as_ptr() as usize, libc::O_RDWR as usize, 0, 0, 0, 0];
-        let null = raw::syscall(libc::SYS_open, arguments);
-        if null < 0 {
-            return;
-        }
-        let last = if output { 1 } else { 3 };
-        for descriptor in 0..last {
-            raw::syscall(libc::SYS_dup2, [null as usize, descriptor, 0, 0, 0, 0]);
-        }
-        raw::syscall(libc::SYS_close, [null as usize, 0, 0, 0, 0, 0]);
     }
 }

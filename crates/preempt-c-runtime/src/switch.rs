@@ -17,13 +17,16 @@ pub(crate) static mut IS_CHILD: bool = false;
 
 /// What the search wants the launcher to do.
 pub(crate) static mut WANTED: Wanted = Wanted::Execution;
-/// The process of the worker that was made last.
-pub(crate) static mut WORKER: isize = 0;
+/// The copy that was made last.
+pub(crate) static mut COPY: isize = 0;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wanted {
     Execution,
+    /// A copy of this process that executes paths.
     Worker,
+    /// A copy of this process that samples.
+    Companion,
     Nothing,
 }
 
@@ -45,18 +48,18 @@ pub(crate) fn execute(runtime: &mut Runtime) {
     unsafe { context::switch(addr_of_mut!((*runtime).explorer), (*runtime).launcher) };
 }
 
-/// Makes a worker: a process that executes paths for the search. Returns its id. Called by the search.
-pub(crate) fn make_worker(runtime: &mut Runtime) -> isize {
+/// Makes a copy of this process that helps the search. Returns its id. Called by the search.
+pub(crate) fn ask_for_copy(runtime: &mut Runtime, kind: Wanted) -> isize {
     let runtime: *mut Runtime = runtime;
     // SAFETY: as in `execute`; only this function, `serve` and `finish` touch the request.
     unsafe {
-        WANTED = Wanted::Worker;
+        WANTED = kind;
         context::switch(addr_of_mut!((*runtime).explorer), (*runtime).launcher);
         WANTED = Wanted::Execution;
-        if WORKER < 0 {
-            raw::fail("preempt: no process can be made\n");
+        if COPY < 0 {
+            raw::refuse("preempt: the system gives no process\n");
         }
-        WORKER
+        COPY
     }
 }
 

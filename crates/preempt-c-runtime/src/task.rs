@@ -10,6 +10,9 @@ pub(crate) const MOST: usize = 256;
 /// A thread's function.
 pub(crate) type Start = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 
+/// Return addresses, the innermost first.
+pub(crate) type Frames = Box<[usize]>;
+
 /// Where an operation was called and what it is about, for reports.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct CallSite {
@@ -38,7 +41,12 @@ pub(crate) struct Task {
     /// Where it stands.
     pub(crate) call_site: CallSite,
     /// Values of thread-specific keys.
-    pub(crate) keys: Vec<usize>,
+    pub(crate) keys: Vec<(libc::pthread_key_t, usize)>,
+    /// Buffers of cleanup handlers, the innermost last.
+    pub(crate) cleanups: Vec<usize>,
+    /// Signals that it blocks, and those of them that it has been sent, a bit each.
+    pub(crate) blocked_signals: u64,
+    pub(crate) pending_signals: u64,
     /// Nanoseconds on its clock.
     pub(crate) time: u64,
     /// Atomic objects that it has written to by plain accesses since its last operation.
@@ -50,6 +58,11 @@ pub(crate) struct Task {
     pub(crate) turn: u32,
     /// On real threads: what `pthread_self` returns.
     pub(crate) identity: usize,
+    /// The calls that have led to where it stands, and to its creation, where places are kept.
+    pub(crate) frames: Frames,
+    pub(crate) creation: Frames,
+    /// What the program calls it, where places are kept; empty if it has no name.
+    pub(crate) name: String,
 }
 
 impl Task {
@@ -68,12 +81,18 @@ impl Task {
             ended: false,
             call_site: CallSite::default(),
             keys: Vec::new(),
+            cleanups: Vec::new(),
+            blocked_signals: 0,
+            pending_signals: 0,
             time: 0,
             stale: Vec::new(),
             spinning: Spinning::default(),
             writes: 0,
             turn: 0,
             identity: 0,
+            frames: Frames::default(),
+            creation: Frames::default(),
+            name: String::new(),
         }
     }
 

@@ -4,7 +4,7 @@ use crate::backend::Backend;
 use crate::control::{end_of_thread, into_program, operation, spawn};
 use crate::entry::{entry, is_program, real};
 use crate::runtime::inside;
-use crate::runtime::{Runtime, runtime};
+use crate::runtime::{Runtime, is_installed, runtime};
 use crate::task::CallSite;
 use crate::task::Start;
 use crate::token::wait_for_turn;
@@ -18,7 +18,6 @@ entry! {
     pthread_create / 4 => create;
     pthread_join / 2 => join;
     pthread_detach / 1 => detach;
-    pthread_exit / 1 => exit;
     pthread_cancel / 1 => cancel;
     pthread_timedjoin_np / 3 => timed_join;
     pthread_clockjoin_np / 4 => clock_join;
@@ -37,6 +36,9 @@ pub(crate) unsafe extern "C" fn create(
             c"pthread_create",
             fn(*mut pthread_t, *const pthread_attr_t, Start, *mut c_void) -> c_int
         );
+        if !is_installed() {
+            crate::plain::thread_is_made();
+        }
         // SAFETY: as the caller's.
         return unsafe { create(thread, attributes, start, argument) };
     }
@@ -86,7 +88,7 @@ extern "C" fn thread_body() -> ! {
 }
 
 /// A thread other than the main one has ended with this value.
-fn finish(value: *mut c_void) -> ! {
+pub(crate) fn finish(value: *mut c_void) -> ! {
     keys::destroy_values();
     crate::entry::select(crate::entry::SEARCH);
     runtime().me().value = value;
@@ -96,6 +98,7 @@ fn finish(value: *mut c_void) -> ! {
 /// On a real thread.
 unsafe extern "C" fn real_body(thread: *mut c_void) -> *mut c_void {
     wait_for_turn(thread as usize);
+    crate::kernel::watch_this_thread();
     thread_body()
 }
 
@@ -115,7 +118,7 @@ fn make_real(runtime: &mut Runtime, child: ThreadId) {
 }
 
 /// The thread that the program calls by this name.
-fn find(runtime: &Runtime, name: pthread_t) -> Option<ThreadId> {
+pub(crate) fn find(runtime: &Runtime, name: pthread_t) -> Option<ThreadId> {
     let run = runtime.run();
     let known = |thread: &ThreadId| runtime.tasks[thread.index()].identity == name as usize;
     // The latest of that name: identities may be used again by later threads.
@@ -181,19 +184,6 @@ unsafe extern "C" fn detach(thread: pthread_t, pc: usize) -> c_int {
     })
 }
 
-unsafe extern "C" fn exit(value: *mut c_void, _: usize) -> ! {
-    if !is_program() {
-        // SAFETY: as the caller's.
-        unsafe { real!(c"pthread_exit", fn(*mut c_void))(value) };
-        raw::exit(0);
-    }
-    if inside(|runtime| runtime.current() == ThreadId::MAIN) {
-        // The program goes on until its last thread has ended, with the exit code 0.
-        crate::ending::main_thread_leaves()
-    }
-    finish(value)
-}
-
 fn unsupported(pc: usize, message: &str) -> ! {
     inside(|runtime| runtime.stop(Trouble::unsupported(pc, message)))
 }
@@ -247,14 +237,4 @@ extern "C" fn pthread_self() -> pthread_t {
         return inside(|runtime| runtime.me().identity) as pthread_t;
     }
     context::block() as pthread_t
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn pthread_setname_np(thread: pthread_t, name: *const libc::c_char) -> c_int {
-    if is_program() {
-        return 0;
-    }
-    let set = real!(c"pthread_setname_np", fn(pthread_t, *const libc::c_char) -> c_int);
-    // SAFETY: as the caller's.
-    unsafe { set(thread, name) }
 }

@@ -1,9 +1,12 @@
 //! What the runtime itself finds wrong with an execution.
 
+use crate::task::Frames;
+use preempt_explore::ThreadId;
+
 /// What kind of thing. The names are those of the report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
-    /// `assert` failed.
+    /// `assert` failed, or a Rust test or program ends by a panic.
     Assertion,
     /// `abort` was called, also by an exception that nobody catches.
     Abort,
@@ -42,6 +45,13 @@ impl Kind {
     }
 }
 
+/// A place in the source, where the program itself knows it.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) file: String,
+    pub(crate) line: u32,
+}
+
 /// Something that ends an execution.
 #[derive(Clone, Debug)]
 pub(crate) struct Trouble {
@@ -52,11 +62,16 @@ pub(crate) struct Trouble {
     pub(crate) pc: usize,
     /// Another place that the sentence ends with, such as that of the `free`, and its role.
     pub(crate) other: Option<(&'static str, usize)>,
+    /// The place where it is not that of `pc`.
+    pub(crate) place: Option<Place>,
+    /// The calls that led there, where places are kept.
+    pub(crate) frames: Frames,
 }
 
 impl Trouble {
     pub(crate) fn new(kind: Kind, pc: usize, message: impl Into<String>) -> Self {
-        Trouble { kind, message: message.into(), pc, other: None }
+        let message = message.into();
+        Trouble { kind, message, pc, other: None, place: None, frames: Frames::default() }
     }
 
     /// A call that cannot be executed under control.
@@ -67,5 +82,21 @@ impl Trouble {
     /// Whether the program is to blame, as opposed to a limit of ours.
     pub(crate) fn is_program_s(&self) -> bool {
         self.kind != Kind::Unsupported
+    }
+}
+
+/// A panic of a Rust program, which need not end the execution.
+pub(crate) struct Panic {
+    pub(crate) thread: ThreadId,
+    pub(crate) message: String,
+    pub(crate) place: Place,
+    /// The calls that led to it, the innermost first.
+    pub(crate) frames: Frames,
+}
+
+impl Panic {
+    pub(crate) fn trouble(&self) -> Trouble {
+        let trouble = Trouble::new(Kind::Assertion, 0, self.message.clone());
+        Trouble { place: Some(self.place.clone()), ..trouble }
     }
 }

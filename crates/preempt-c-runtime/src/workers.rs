@@ -15,13 +15,13 @@
 //!
 //! [`Shadow::access`]: crate::shadow::Shadow::access
 
-use crate::backend::Backend;
 use crate::board::{Board, FREE, MESSAGE_BYTES, MOST, PATH, REPORT, SLOTS, Slot, WorkerStart};
+use crate::copies::{begin_copy, make_copy};
 use crate::limits::limits;
+use crate::raw;
 use crate::runtime::{Runtime, runtime};
 use crate::shadow::{Fact, Learnt};
-use crate::switch::make_worker;
-use crate::{heap, kernel, raw};
+use crate::switch::Wanted;
 use preempt_explore::{
     Effect, Ending, Move, Names, Next, Observations, Rules, RunReport, Session, ThreadId, Workers,
     WorkersLost, execute,
@@ -54,15 +54,7 @@ impl Processes {
     fn start_worker(&mut self, worker: usize) {
         let (rules, names) = (self.rules, self.names.clone());
         runtime().worker_start = Some(WorkerStart { rules, names, worker, board: self.board });
-        self.board.ready.store(0, Ordering::Relaxed);
-        let process = make_worker(runtime());
-        while self.board.ready.load(Ordering::Acquire) == 0 {
-            if raw::has_ended(process) {
-                raw::fail("preempt: a worker cannot be made\n");
-            }
-            raw::futex_wait_for(self.board.ready.as_ptr(), 0, Duration::from_millis(100));
-        }
-        self.running[worker] = process;
+        self.running[worker] = make_copy(runtime(), Wanted::Worker, &self.board.ready);
     }
 
     /// A message that has arrived.
@@ -128,7 +120,7 @@ impl Workers for Processes {
         let report = self.arrived();
         if report.is_none() && self.running.iter().any(|&id| id != 0 && raw::has_ended(id)) {
             // As if it had happened to the search itself.
-            raw::fail("preempt: a worker has died\n");
+            raw::refuse("preempt: a process of the search was killed\n");
         }
         Ok(report)
     }
@@ -147,25 +139,13 @@ impl Drop for Processes {
     }
 }
 
-/// A new worker, on the launcher's stack, before the search goes on: takes its own heap and ends
-/// with the search.
-pub(crate) fn begin_worker(runtime: *mut Runtime) {
-    heap::separate();
-    raw::end_with_parent();
-    // SAFETY: the runtime is in the heap, at the same address; nobody else uses it.
-    let (backend, patience, board) = unsafe {
-        let runtime = &mut *runtime;
-        let board = runtime.worker_start.as_ref().map(|worker_start| worker_start.board);
-        (runtime.backend, runtime.options.patience, board)
-    };
-    if backend == Backend::Restart {
-        kernel::watch_this_process(patience);
-    }
+/// A new worker, on the launcher's stack, before the search goes on.
+pub(crate) fn begin(runtime: *mut Runtime) {
+    // SAFETY: the runtime is in the heap, at the same address; nothing else uses it.
+    let board = unsafe { (*runtime).worker_start.as_ref().map(|start| start.board) };
     let Some(board) = board else { raw::fail("preempt: a worker without work\n") };
     // SAFETY: the board is never unmapped while there are workers.
-    let ready = unsafe { &(*board).ready };
-    ready.store(1, Ordering::Release);
-    raw::futex_wake(ready.as_ptr());
+    begin_copy(runtime, unsafe { &(*board).ready });
 }
 
 /// A worker's life, on a stack of its own.
@@ -173,7 +153,7 @@ pub(crate) extern "C" fn body() -> ! {
     let Some(WorkerStart { rules, names, worker, board }) = runtime().worker_start.clone() else {
         raw::fail("preempt: a worker without work\n")
     };
-    // SAFETY: see `begin_worker`.
+    // SAFETY: see `begin`.
     let board = unsafe { &*board };
     let known = names.count();
     let limits = limits(std::time::Instant::now());

@@ -3,7 +3,7 @@
 //! `cargo run --release -p preempt-check --example speed -- [peterson|ring] [SIZE] [--store S]
 //! [--search S] [--threads N] [--memory BYTES] [--depth N] [--por]`
 
-use preempt_check::{Check, Options, Reduction, Search, Storage};
+use preempt_check::{Check, Options, Reduction, Search, Storage, conclude};
 use preempt_core::engine::{Answer, Request, Sink, by_steps};
 use preempt_core::{Describe, Enabled, Independence, Outcome, ProcessId, Step, System};
 
@@ -46,7 +46,8 @@ fn main() {
 }
 
 fn report<S: System>(system: &S, options: Options) {
-    let answer = Check::new(system).options(options.clone()).run_compiled_for(system);
+    let finding = Check::new(system).options(options.clone()).find_compiled_for(system);
+    let answer = conclude(system, &options.property, finding);
     let numbers = &answer.claim.statistics;
     println!("{}", answer.claim.sentence);
     for note in &answer.claim.notes {

@@ -3,11 +3,13 @@
 //! The wording of the four answers lives here and nowhere else, so that every search speaks alike
 //! and no verdict is stronger than what was searched.
 
+use crate::Budget;
 use crate::search::mark_taken;
 use preempt_core::{
     Claim, FaultKind, Outcome, ReplayError, Statistics, Step, Stop, System, Trace, Unreached,
-    Verdict, Violation, ViolationKind, grouped, replay,
+    Verdict, Violation, ViolationKind, follow, grouped, replay_until,
 };
+use std::time::{Duration, Instant};
 
 /// An execution that violates a property, as a search found it.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,8 +58,20 @@ impl Counterexample {
     }
 }
 
-/// What a search found.
-#[derive(Clone, Debug, Default)]
+/// What a search covered: a finding cannot be made without naming it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Covered {
+    /// Every execution.
+    Everything,
+    /// Every execution with at most so many preemptions; there are executions with more.
+    Within(u32),
+    /// Less than was asked for, for this reason.
+    Part(Stop),
+}
+
+/// What a search found. There is no default: without a counterexample, a stop and a bound a finding is a proof, so
+/// [`Finding::new`] asks what was covered.
+#[derive(Clone, Debug)]
 pub struct Finding {
     /// The first, or best, counterexample.
     pub counterexample: Option<Counterexample>,
@@ -82,6 +96,30 @@ pub struct Finding {
     pub assertions: Option<Assertions>,
     /// The search ended because its reduction left nothing out: it is to be done again without.
     pub in_vain: bool,
+}
+
+impl Finding {
+    /// No counterexample in what was covered, and no numbers yet.
+    pub fn new(covered: Covered) -> Self {
+        let (stop, bound) = match covered {
+            Covered::Everything => (None, None),
+            Covered::Within(bound) => (None, Some(bound)),
+            Covered::Part(stop) => (Some(stop), None),
+        };
+        Finding {
+            counterexample: None,
+            simplest: false,
+            stop,
+            bound,
+            statistics: Statistics::default(),
+            coverage: None,
+            unreached: Vec::new(),
+            notes: Vec::new(),
+            cut: false,
+            assertions: None,
+            in_vain: false,
+        }
+    }
 }
 
 /// What a search of a temporal property or never claim says of assertions.
@@ -119,6 +157,16 @@ impl Answer {
 /// Turns a finding into an answer about `property`. The counterexample is replayed on `system` to
 /// describe it; steps that do not replay are a bug of the search.
 pub fn conclude<S: System + ?Sized>(system: &S, property: &str, finding: Finding) -> Answer {
+    conclude_until(system, property, finding, &|| None)
+}
+
+/// As [`conclude`]; a counterexample is not shown if `over` gives a reason before it was replayed.
+pub fn conclude_until<S: System + ?Sized>(
+    system: &S,
+    property: &str,
+    finding: Finding,
+    over: &dyn Fn() -> Option<Stop>,
+) -> Answer {
     let Finding {
         mut counterexample,
         simplest,
@@ -138,9 +186,11 @@ pub fn conclude<S: System + ?Sized>(system: &S, property: &str, finding: Finding
         stop = stop.or(Some(reason));
         statistics.errors = statistics.errors.saturating_sub(1);
     }
-    let violation = match counterexample.as_ref().map(|found| violation(system, found, simplest)) {
+    let replayed = counterexample.as_ref().map(|found| violation(system, found, simplest, over));
+    let mut unconfirmed = None;
+    let violation = match replayed {
         Some(Err(reason)) => {
-            notes.push("a violation was found, but not confirmed in time".into());
+            unconfirmed = Some(reason);
             counterexample = None;
             stop = stop.or(Some(reason));
             None
@@ -148,6 +198,11 @@ pub fn conclude<S: System + ?Sized>(system: &S, property: &str, finding: Finding
         Some(Ok(violation)) => Some(violation),
         None => None,
     };
+    // A violation that was counted and cannot be shown leaves nothing that could be called a proof.
+    if counterexample.is_none() && stop.is_none() && statistics.errors > 0 {
+        notes.push("a violation was found, but the steps that lead to it were not kept".into());
+        stop = Some(Stop::Bug);
+    }
     statistics.complete &= stop.is_none();
     if let Some(found) = &counterexample {
         remove_executed(system, &found.steps, &mut unreached);
@@ -161,7 +216,10 @@ pub fn conclude<S: System + ?Sized>(system: &S, property: &str, finding: Finding
         (None, None, Some(bound)) => Verdict::HoldsWithinBound(bound),
         (None, None, None) => Verdict::Holds,
     };
-    let sentence = sentence(verdict, violation.as_ref(), bound, &statistics, coverage, assertions);
+    let sentence = match unconfirmed {
+        Some(reason) => format!("inconclusive: {reason}; {UNCONFIRMED}{}", way_on(reason)),
+        None => sentence(verdict, violation.as_ref(), bound, &statistics, coverage, assertions),
+    };
     Answer {
         claim: Claim {
             property: property.to_owned(),
@@ -175,6 +233,27 @@ pub fn conclude<S: System + ?Sized>(system: &S, property: &str, finding: Finding
         counterexample,
     }
 }
+
+/// How long it takes about to confirm, describe and write what was found: a simpler counterexample is worth nothing if no
+/// time is left to show it. Nothing where there is no limit.
+pub fn time_to_show<S: System + ?Sized>(
+    system: &S,
+    finding: &Finding,
+    budget: &Budget,
+) -> Duration {
+    let Some(found) = finding.counterexample.as_ref().filter(|_| budget.is_timed()) else {
+        return Duration::ZERO;
+    };
+    let start = Instant::now();
+    let _ = follow(system, &found.steps, &|| budget.is_late().then_some(Stop::Time));
+    start.elapsed() * SHOWN_SLOWER
+}
+
+/// So many times as long as following an execution takes confirming and describing it.
+const SHOWN_SLOWER: u32 = 12;
+
+/// Said where the limits end the replay of a counterexample.
+const UNCONFIRMED: &str = "a violation was found, but could not be confirmed and shown in time";
 
 /// Why the last step of a counterexample was given up, if it was.
 fn given_up<S: System + ?Sized>(system: &S, found: &Counterexample) -> Option<Stop> {
@@ -203,8 +282,9 @@ fn violation<S: System + ?Sized>(
     system: &S,
     found: &Counterexample,
     simplest: bool,
+    over: &dyn Fn() -> Option<Stop>,
 ) -> Result<Violation, Stop> {
-    let (mut trace, state) = match replay(system, &found.steps) {
+    let (mut trace, state) = match replay_until(system, &found.steps, over) {
         Ok((trace, state, outcome)) => {
             (trace, (!matches!(outcome, Outcome::Broken(_))).then_some(state))
         }
@@ -265,6 +345,8 @@ fn sentence(
             count(bound.into(), "preemption"),
             bound + 1
         ),
+        // No search says so: what is asked about is decided before.
+        Verdict::Nothing => "nothing to check".into(),
         Verdict::Violated => {
             let cost = violation.map(|violation| describe_cost(&violation.trace));
             let simplest = match violation {
@@ -320,8 +402,8 @@ fn way_on(stop: Stop) -> &'static str {
         Stop::Interrupted => "; a longer run covers more",
         Stop::Bound => "; a higher bound covers more",
         Stop::PeerLost => "; run it again with the processes that are left",
-        Stop::Disk => "; more disk space covers more",
-        Stop::LossyStore | Stop::Sampling | Stop::Fault | Stop::Unsupported => "",
+        Stop::Disk => "; a folder that can be written to, on a disk with enough space, covers more",
+        Stop::LossyStore | Stop::Sampling | Stop::Fault | Stop::Unsupported | Stop::Bug => "",
     }
 }
 
@@ -342,6 +424,7 @@ fn count(number: u64, noun: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::search::NoSteps;
 
     #[test]
     fn numbers_read_well() {
@@ -375,6 +458,23 @@ mod tests {
             ),
             "no violation found in 10 states, but the store does not keep states exactly: expected coverage 99 %"
         );
+    }
+
+    /// A violation that was counted, and of which nothing can be shown, is no proof of its absence.
+    #[test]
+    fn a_violation_without_steps_is_no_proof() {
+        let mut finding = Finding::new(Covered::Everything);
+        finding.statistics.errors = 1;
+        let answer = conclude(&NoSteps, "anything", finding);
+        assert_eq!(answer.verdict(), Verdict::Inconclusive(Stop::Bug));
+        assert!(!answer.claim.statistics.complete);
+        for (covered, verdict) in [
+            (Covered::Everything, Verdict::Holds),
+            (Covered::Within(2), Verdict::HoldsWithinBound(2)),
+            (Covered::Part(Stop::Time), Verdict::Inconclusive(Stop::Time)),
+        ] {
+            assert_eq!(conclude(&NoSteps, "", Finding::new(covered)).verdict(), verdict);
+        }
     }
 
     #[test]

@@ -48,6 +48,7 @@ impl Progress {
 /// The limits of a search, its start, and its listener.
 pub struct Budget<'a> {
     memory: usize,
+    states: u64,
     deadline: Option<Instant>,
     interrupt: Option<&'a AtomicBool>,
     listener: Option<&'a mut (dyn FnMut(&Progress) + Send)>,
@@ -74,6 +75,7 @@ impl<'a> Budget<'a> {
         let now = Instant::now();
         Budget {
             memory: usize::MAX,
+            states: u64::MAX,
             deadline: None,
             interrupt: None,
             listener: None,
@@ -91,6 +93,12 @@ impl<'a> Budget<'a> {
     /// At most this many bytes.
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = bytes;
+        self
+    }
+
+    /// About this many states.
+    pub fn states(mut self, most: u64) -> Self {
+        self.states = most;
         self
     }
 
@@ -116,6 +124,22 @@ impl<'a> Budget<'a> {
             phase: Phase::Simplify,
             ..Budget::unlimited().memory(self.memory)
         }
+    }
+
+    /// Whether there is a limit of time.
+    pub fn is_timed(&self) -> bool {
+        self.deadline.is_some()
+    }
+
+    /// Whether that limit has passed.
+    pub fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// Ends so much earlier: what comes afterwards needs that time.
+    pub fn reserve(mut self, time: Duration) -> Self {
+        self.deadline = self.deadline.map(|end| end.checked_sub(time).unwrap_or(end));
+        self
     }
 
     /// The same time and flag for a part of the work that has so much memory, and that nobody watches.
@@ -211,7 +235,8 @@ impl<'a> Budget<'a> {
             return Some(Stop::Interrupted);
         }
         if progress.memory > self.memory
-            || address_space_left().is_some_and(|left| left < SPARE_SPACE)
+            || progress.states > self.states
+            || address_space_left().is_some_and(|left| left < *SPARE)
         {
             return Some(Stop::Memory);
         }
@@ -266,6 +291,11 @@ pub(crate) fn available_memory_beside(threads: usize) -> usize {
 /// Lists that have become long take so much address space at a time, whatever they use of it, and
 /// several may do so between two polls.
 const SPARE_SPACE: usize = 3 * (66 << 20);
+
+/// What is kept free of the address space: where the limit leaves little from the start, a part of that, for a small
+/// search never has such lists. What fails all the same is reported by whoever owns the process.
+static SPARE: LazyLock<usize> =
+    LazyLock::new(|| address_space_left().map_or(SPARE_SPACE, |left| SPARE_SPACE.min(left / 4)));
 
 /// The limit on the address space (`ulimit -v`), if there is one; it is asked for once.
 static ADDRESS_SPACE: LazyLock<Option<usize>> = LazyLock::new(|| {

@@ -14,8 +14,8 @@ use crate::store::concurrent::exact::SharedExact;
 use crate::store::concurrent::tree::SharedTree;
 use crate::store::{Access, Adaptive, Compact, Exact, Store, Tree, note_tree};
 use crate::{
-    Answer, Budget, Compatibility, Finding, Options, Phase, Preemptions, Progress, Reduction,
-    Search, Storage, conclude,
+    Answer, Budget, Compatibility, Covered, Finding, Options, Phase, Preemptions, Progress,
+    Reduction, Search, Storage, conclude, time_to_show,
 };
 use preempt_core::{Stop, System};
 use std::sync::atomic::AtomicBool;
@@ -155,18 +155,24 @@ impl<'a> Check<'a> {
 
     /// Searches, and says what was found.
     pub fn run(self) -> Answer {
+        let (system, property) = (self.system, self.options.property.clone());
+        conclude(system, &property, self.find())
+    }
+
+    /// Searches, and gives what was found, to be [concluded](crate::conclude) by the caller.
+    pub fn find(self) -> Finding {
         let system = self.system;
         let searches: Searches<'_> =
             (&|options, budget| search(system, options, budget), &|options, finding, budget| {
                 simplify(system, options, finding, budget)
             });
-        self.run_by(searches)
+        self.find_by(searches)
     }
 
-    /// As [`Check::run`], with the usual searches compiled for the type of `system`, which must be the
+    /// As [`Check::find`], with the usual searches compiled for the type of `system`, which must be the
     /// one that the check was made with. It pays where a step takes less time than a few indirect
     /// calls; every such type makes the program larger and slower to build.
-    pub fn run_compiled_for<S: System + ?Sized>(self, system: &S) -> Answer {
+    pub fn find_compiled_for<S: System + ?Sized>(self, system: &S) -> Finding {
         let plain = self.system;
         let searches: Searches<'_> = (
             &|options, budget| match is_usual(options) {
@@ -175,10 +181,10 @@ impl<'a> Check<'a> {
             },
             &|options, finding, budget| simplify(system, options, finding, budget),
         );
-        self.run_by(searches)
+        self.find_by(searches)
     }
 
-    fn run_by(mut self, (search, simplify): Searches<'_>) -> Answer {
+    fn find_by(mut self, (search, simplify): Searches<'_>) -> Finding {
         let system = self.system;
         let useful = useful_threads().min(threads_that_fit().unwrap_or(usize::MAX)).max(1);
         let wanted = self.options.threads;
@@ -188,6 +194,9 @@ impl<'a> Check<'a> {
         let mut budget = Budget::unlimited().memory(memory.min(available));
         if let Some(time) = self.options.time {
             budget = budget.time(time);
+        }
+        if let Some(states) = self.options.states {
+            budget = budget.states(states);
         }
         if let Some(flag) = self.interrupt {
             budget = budget.interrupt(flag);
@@ -229,22 +238,22 @@ impl<'a> Check<'a> {
         let as_found = self.options.first || !simplifies;
         if !as_found && self.options.compatibility == Compatibility::None {
             let limit = budget.elapsed().max(SIMPLEST_AT_LEAST);
-            simplify(&self.options, &mut finding, &mut budget.simplify(limit));
+            let show = time_to_show(system, &finding, &budget);
+            simplify(&self.options, &mut finding, &mut budget.simplify(limit).reserve(show));
         }
         finding.notes.extend(notes);
-        let mut answer = conclude(system, &self.options.property, finding);
         if memory > available {
-            answer.claim.notes.push(format!(
+            finding.notes.push(format!(
                 "the memory limit was lowered to the {} MiB that are available",
                 available >> 20
             ));
         }
         if wanted > useful {
-            answer.claim.notes.push(format!(
+            finding.notes.push(format!(
                 "{useful} of {wanted} threads were used: more would not help on this machine"
             ));
         }
-        answer
+        finding
     }
 }
 
@@ -423,7 +432,7 @@ fn search_in_parallel<S: System + ?Sized>(
         }
         Storage::Bitstate { bits, hashes } => {
             let Some(bits) = field_bits(bits, limit, options) else {
-                return Finding { stop: Some(Stop::Memory), ..Finding::default() };
+                return Finding::new(Covered::Part(Stop::Memory));
             };
             let make = |_| SharedBitstate::new(bits, hashes, limit);
             in_parallel(system, make, options, budget, |mut finding, store| {

@@ -5,7 +5,7 @@
 use crate::search::lossy_by_buckets;
 use crate::search::{SHARD_BITS, SHARDS};
 use crate::store::{Bitstate, Compact, Store};
-use crate::{Budget, Finding, Options, Storage};
+use crate::{Budget, Covered, Finding, Options, Storage};
 use preempt_core::{Stop, System};
 
 /// What hash compaction may have lost.
@@ -38,7 +38,7 @@ pub(crate) fn in_bits(
     search: impl FnOnce(&mut Bitstate) -> Finding,
 ) -> Finding {
     let Some(bits) = field_bits(bits, limit, options) else {
-        return Finding { stop: Some(Stop::Memory), ..Finding::default() };
+        return Finding::new(Covered::Part(Stop::Memory));
     };
     let mut store = Bitstate::new(bits, hashes);
     let mut finding = search(&mut store);
@@ -69,7 +69,7 @@ pub(crate) fn lossy_in_parallel(
         return weaken(finding);
     };
     let Some(bits) = field_bits(bits, limit, options) else {
-        return Finding { stop: Some(Stop::Memory), ..Finding::default() };
+        return Finding::new(Covered::Part(Stop::Memory));
     };
     let part = bits.saturating_sub(SHARD_BITS);
     let make = || (0..SHARDS).map(|_| Bitstate::new(part, hashes)).collect();

@@ -16,7 +16,9 @@ mod reduce;
 pub mod search;
 pub mod store;
 
-pub use answer::{Answer, Assertions, Counterexample, Finding, conclude};
+pub use answer::{
+    Answer, Assertions, Counterexample, Covered, Finding, conclude, conclude_until, time_to_show,
+};
 pub use budget::{Budget, Phase, Progress, available_memory};
 pub use check::{Check, useful_of};
 pub use options::{Compatibility, Options, Reduction, Sampler, Search, Storage};

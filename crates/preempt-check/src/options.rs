@@ -137,6 +137,8 @@ pub struct Options {
     pub depth: Option<u64>,
     /// Memory limit in bytes; by default most of what is available.
     pub memory: Option<usize>,
+    /// Give up, as if memory were used up, soon after there are more states than this.
+    pub states: Option<u64>,
     /// Time limit.
     pub time: Option<Duration>,
     /// Worker threads. 0, the default: as many as the machine runs at once, in searches in which nothing depends on their
@@ -164,6 +166,7 @@ impl Default for Options {
             max_errors: 1,
             depth: None,
             memory: None,
+            states: None,
             time: None,
             threads: 0,
         }

@@ -153,6 +153,7 @@ const TABLE: &[Row] = &[
     row("claim", |r| r.boolean(), PROMELA_ONLY),
     row("no_claim", |r| r.boolean(), PROMELA_ONLY),
     row("acceptance", |r| r.boolean(), PROMELA_ONLY),
+    row("no_acceptance", |r| r.boolean(), PROMELA_ONLY),
     row("non_progress", |r| r.boolean(), PROMELA_ONLY),
     row("fair", |r| r.boolean(), PROMELA_ONLY),
     row("no_deadlock", |r| r.boolean(), PROMELA_ONLY),
@@ -352,6 +353,12 @@ const TABLE: &[Row] = &[
         "acceptance",
         |r| r.has("non_progress"),
         "and --non-progress are two properties: choose one",
+    ),
+    row("no_acceptance", |r| r.has("acceptance"), "and --acceptance contradict each other"),
+    row(
+        "no_acceptance",
+        |r| r.infinite(),
+        "is about never claims: this property is one of infinite executions",
     ),
     row(
         "fair",

@@ -5,8 +5,8 @@
 //! single step that runs for minutes, or the translation of a huge formula. A thread waits until the
 //! limit has passed by [`GRACE`]; if the command has not answered by then, the thread gives the
 //! inconclusive answer, with the claims that were finished and what the last report of progress said,
-//! and ends the process. It does so at once when the system has refused memory. Once a counterexample was
-//! found the command is left alone, for it only has to be shown.
+//! and ends the process. It does so at once when the system has refused memory. That a counterexample was found, but
+//! could not be shown in time, is part of the answer.
 
 use crate::allocation;
 use crate::arguments::CheckArguments;
@@ -21,6 +21,8 @@ use std::time::{Duration, Instant};
 
 /// How long a command may take to answer, once it should.
 const GRACE: Duration = Duration::from_millis(400);
+/// The same for one that has a counterexample to show.
+const GRACE_TO_SHOW: Duration = Duration::from_millis(900);
 /// How often the thread looks whether the user has interrupted the command.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
@@ -123,10 +125,11 @@ pub(crate) fn answer() -> Vec<Claim> {
 
 /// Waits for the moment to give up, or for the answer.
 fn wait(arguments: &CheckArguments, run: u64) {
-    let deadline = arguments.deadline().and_then(|deadline| deadline.checked_add(GRACE));
     let mut interrupted: Option<Instant> = None;
     let mut state = state();
     loop {
+        let grace = if state.phase == Work::Found { GRACE_TO_SHOW } else { GRACE };
+        let deadline = arguments.deadline().and_then(|deadline| deadline.checked_add(grace));
         if state.phase == Work::Answered || state.run != run {
             return;
         }
@@ -135,9 +138,9 @@ fn wait(arguments: &CheckArguments, run: u64) {
             interrupted.get_or_insert(now);
         }
         let late = deadline.is_some_and(|deadline| now >= deadline);
-        let ignored = interrupted.is_some_and(|since| now - since >= GRACE);
+        let ignored = interrupted.is_some_and(|since| now - since >= grace);
         let refused = allocation::refused();
-        if refused || (state.phase == Work::Searching && (late || ignored)) {
+        if refused || late || ignored {
             let stop = match (refused, ignored) {
                 (true, _) => Stop::Memory,
                 (false, true) => Stop::Interrupted,

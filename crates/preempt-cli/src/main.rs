@@ -7,6 +7,7 @@ mod allocation;
 mod applicability;
 mod arguments;
 mod boolean;
+mod cargo;
 mod cc;
 mod deadline;
 mod explain;
@@ -42,13 +43,20 @@ const BUG: u8 = 101;
 const LOST: u8 = 2;
 
 fn main() -> ExitCode {
+    // Cargo and rustc start this program in their own places during a build of `preempt cargo`.
+    if let Some(code) = preempt_cargo::play(std::env::args_os()) {
+        return ExitCode::from(code);
+    }
     allocation::reserve();
     terminal::listen_for_interrupts();
     stack::with_room(|| {
         // A panic is a bug in preempt; the default message stays, the exit code says so.
         let run = || {
             let words = arguments::with_model_first(std::env::args_os());
-            run(arguments::parse(words).unwrap_or_else(|error| error.exit()))
+            match arguments::parse(words) {
+                Ok(cli) => run(cli),
+                Err(error) => output::show_usage(&error),
+            }
         };
         match std::panic::catch_unwind(run) {
             Ok(_) if output::is_lost() => ExitCode::from(LOST),
@@ -83,14 +91,19 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Sequentialize(arguments) => boolean::sequentialize(&arguments),
         Command::Ltl(arguments) => ltl::run(&arguments),
         #[cfg(feature = "lsp")]
-        Command::Lsp => preempt_lsp::run().map(|()| ExitCode::SUCCESS).map_err(|error| {
-            Failure::Input(format!("the connection to the editor was lost: {error}"))
-        }),
+        Command::Lsp => {
+            // The editor ends its server by a signal, if it does not answer.
+            terminal::end_at_once();
+            preempt_lsp::run().map(|()| ExitCode::SUCCESS).map_err(|error| {
+                Failure::Input(format!("the connection to the editor was lost: {error}"))
+            })
+        }
         #[cfg(feature = "lsp")]
         Command::Fmt(arguments) => format::run(&arguments),
         Command::Cc { arguments } => cc::run(preempt_run::Language::C, &arguments),
         Command::CPlusPlus { arguments } => cc::run(preempt_run::Language::CPlusPlus, &arguments),
         Command::Run(arguments) => run::run(&arguments),
+        Command::Cargo { arguments } => cargo::run(&arguments),
         #[cfg(feature = "serve")]
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Resume { folder, options } => resume::run(&folder, options),

@@ -44,7 +44,7 @@ pub(crate) fn report(report: &Report<'_>) -> Result<ExitCode, Failure> {
         Err(failure) => _ = failed.get_or_insert(failure),
     };
     let bound = arguments.bound.or(arguments.iterate.flatten());
-    let machine = || json::report(Subject { file: &file, bound }, report.claims);
+    let machine = || json::report(Subject { file: &file, bound, test: None }, report.claims);
     match &arguments.json {
         Some(None) => print_exactly(&(machine() + "\n")),
         Some(Some(path)) => save(path, &(machine() + "\n")),
@@ -204,6 +204,18 @@ pub(crate) fn report_failure(failure: &Failure) -> ExitCode {
             ExitCode::from(101)
         }
     }
+}
+
+/// Shows help, the version, or what is wrong with a command line, and gives the exit code.
+pub(crate) fn show_usage(error: &clap::Error) -> ExitCode {
+    let printed = error.print().and_then(|()| std::io::stdout().flush());
+    if let Err(error) = printed
+        && error.kind() != std::io::ErrorKind::BrokenPipe
+    {
+        complain(&format!("error: cannot write to standard output: {error}"));
+        return ExitCode::from(2);
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
 /// Whether a part of the answer could not be printed.

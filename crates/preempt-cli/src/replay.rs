@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
         let model = (&model, &settings(&check));
         return simulate::at_the_keyboard(model, &interpreter, steps, 1, arguments.plain);
     }
-    for truncation in truncations_along(&interpreter, &steps) {
+    for truncation in truncations_along(&interpreter, &steps, &|| false) {
         complain(&truncation);
     }
     trace.cycle_start = cycle_start(&saved).filter(|_| steps.len() == saved_steps);
@@ -117,7 +117,7 @@ fn follow(system: &Interpreter, steps: &mut Vec<Step>) -> Result<Trace, ReplayEr
 
 /// The options of `check` that a saved trace may bring with it: what the file means, which property,
 /// what counts as a violation. Nothing else in a file from elsewhere is obeyed.
-const FLAGS: [&str; 9] = [
+const FLAGS: [&str; 10] = [
     "--no-merge",
     "--no-reset",
     "--no-hide",
@@ -126,6 +126,7 @@ const FLAGS: [&str; 9] = [
     "--no-assert",
     "--no-claim",
     "--acceptance",
+    "--no-acceptance",
     "--non-progress",
 ];
 const WITH_VALUE: [&str; 4] = ["-D", "--ltl", "--formula", "--claim"];

@@ -101,6 +101,7 @@ pub(crate) fn selection(arguments: &CheckArguments) -> Selection {
         claim: arguments.claim.clone(),
         no_claim: arguments.no_claim,
         acceptance: arguments.acceptance,
+        no_acceptance: arguments.no_acceptance,
         non_progress: arguments.non_progress,
     }
 }

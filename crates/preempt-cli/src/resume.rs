@@ -2,6 +2,8 @@
 
 use crate::arguments::{self, Command};
 use crate::failure::Failure;
+use crate::output;
+use clap::CommandFactory;
 use preempt_disk::{Broken, Manifest};
 use std::ffi::OsString;
 use std::path::Path;
@@ -37,7 +39,10 @@ pub(crate) fn run(folder: &Path, options: Vec<OsString>) -> Result<ExitCode, Fai
     words.push(folder.clone().into());
     words.extend(options.iter().cloned());
     let parsed = arguments::parse(arguments::with_model_first(words.into_iter()));
-    let mut cli = parsed.unwrap_or_else(|error| error.exit());
+    let mut cli = match parsed {
+        Ok(cli) => cli,
+        Err(error) => return Ok(output::show_usage(&error)),
+    };
     match &mut cli.command {
         Command::Check(arguments) => {
             arguments.resumed = Some(folder);
@@ -48,6 +53,39 @@ pub(crate) fn run(folder: &Path, options: Vec<OsString>) -> Result<ExitCode, Fai
         }
     }
     crate::dispatch(cli.command)
+}
+
+/// What an option of `check` is called in full, and whether it has a value.
+fn known(flag: &str) -> Option<(String, bool)> {
+    let cli = arguments::Cli::command();
+    let check = cli.find_subcommand("check")?;
+    let is_it = |argument: &&clap::Arg| match flag.strip_prefix("--") {
+        Some(long) => argument.get_long() == Some(long),
+        None => flag.strip_prefix('-').is_some_and(|short| {
+            argument.get_short().is_some_and(|known| short.chars().eq([known]))
+        }),
+    };
+    let found = check.get_arguments().find(is_it)?;
+    Some((format!("--{}", found.get_long()?), found.get_action().takes_values()))
+}
+
+/// Whether the new options say again, and no different, what a saved word says: with the same value, if it has one.
+fn is_said_again(word: &str, value: Option<&String>, options: &[OsString]) -> bool {
+    let split = |word: &str| match word.split_once('=') {
+        Some((flag, value)) => (flag.to_owned(), Some(value.to_owned())),
+        None => (word.to_owned(), None),
+    };
+    let (flag, inline) = split(word);
+    let Some((name, has_value)) = known(&flag).filter(|_| flag.starts_with('-')) else {
+        return false;
+    };
+    let saved = inline.or_else(|| value.cloned());
+    options.iter().enumerate().any(|(at, option)| {
+        let (flag, inline) = split(&option.to_string_lossy());
+        let next = options.get(at + 1).map(|value| value.to_string_lossy().into_owned());
+        let is_same = known(&flag).is_some_and(|(known, _)| known == name);
+        is_same && (!has_value || inline.or(next) == saved)
+    })
 }
 
 /// The words of the first command, less those that are given anew.
@@ -66,6 +104,12 @@ fn merged(words: Vec<String>, options: &[OsString]) -> Vec<OsString> {
     let mut words = words.into_iter().peekable();
     while let Some(word) = words.next() {
         let flag = word.split('=').next().unwrap_or_default().to_owned();
+        if is_said_again(&word, words.peek(), options) && !REPLACED.contains(&flag.as_str()) {
+            if word == flag && known(&flag).is_some_and(|(_, has_value)| has_value) {
+                words.next();
+            }
+            continue;
+        }
         if !REPLACED.contains(&flag.as_str()) || !is_new(&flag) {
             kept.push(word.into());
         } else if word == flag && words.peek().is_some_and(|value| !value.starts_with('-')) {
@@ -93,5 +137,11 @@ mod tests {
         let old = ["--hosts", "h", "--process", "0"].map(String::from).to_vec();
         assert_eq!(merged(old, &["--processes".into(), "2".into()]), Vec::<OsString>::new());
         assert_eq!(kept(&["--every=2m"]).join(" "), "check a.pml --memory 1G --por off");
+        // What is said again, and no different, is no contradiction.
+        assert_eq!(kept(&["--por", "off"]).join(" "), "check a.pml --memory 1G --every=1m");
+        assert_eq!(kept(&["--por=on"]).len(), kept(&[]).len());
+        let old = ["check", "a.pml", "-q", "--no-deadlock"].map(String::from).to_vec();
+        let kept = merged(old, &["--quiet".into(), "--no-deadlock".into()]);
+        assert_eq!(kept, ["check", "a.pml"].map(OsString::from));
     }
 }

@@ -1,7 +1,8 @@
 //! `preempt run`: the schedules of a C or C++ program.
 
 use crate::arguments::{
-    self, Command, ReplayArguments, RunArguments, RunBackend, RunMemory, RunSearch, Switch,
+    self, Command, ProgramArguments, ReplayArguments, RunArguments, RunBackend, RunMemory,
+    RunSearch, Switch,
 };
 use crate::failure::Failure;
 use crate::output::{print, write};
@@ -19,6 +20,20 @@ const LONGEST_RUN: usize = 40;
 
 /// Searches, reports, and gives the exit code.
 pub(crate) fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
+    check(&arguments.search)?;
+    let mut words = arguments.command.iter().cloned();
+    let program = PathBuf::from(words.next().unwrap_or_default());
+    let options = options(&arguments.search, Options::new(program, words.collect()));
+    let answer = search(&options)?;
+    let repeat = answer.schedule.as_ref().map(|schedule| {
+        let command: Vec<_> = arguments.command.iter().map(|word| word.to_string_lossy()).collect();
+        format!("preempt run --replay {schedule} --output -- {}", command.join(" "))
+    });
+    report(&arguments.search, &options, &answer, repeat.as_deref())
+}
+
+/// Whether the options can be combined.
+pub(crate) fn check(arguments: &ProgramArguments) -> Result<(), Failure> {
     if arguments.seed.is_some() && arguments.search != RunSearch::Random {
         return Err(Failure::Input("--seed needs --search random".into()));
     }
@@ -35,20 +50,25 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
     }
     if arguments.stale.is_some_and(|most| most > 0) {
         if arguments.memory == RunMemory::Sc {
-            return Err(Failure::Input("--memory sc has no stale choices".into()));
+            return Err(Failure::Input("--memory-model sc has no stale choices".into()));
         }
         if arguments.search == RunSearch::Schedules {
             return Err(Failure::Input("--search schedules makes no stale choices".into()));
         }
     }
-    let options = options(arguments);
-    let found = preempt_run::run(&options, &INTERRUPTED).map_err(|failure| match failure {
+    Ok(())
+}
+
+/// Searches the schedules of a program.
+pub(crate) fn search(options: &Options) -> Result<Answer, Failure> {
+    let found = preempt_run::run(options, &INTERRUPTED).map_err(|failure| match failure {
         preempt_run::Failure::Input(message) => Failure::Input(message),
         preempt_run::Failure::Bug(message) => Failure::Bug(message),
+        // `run` gives an answer instead.
+        preempt_run::Failure::Killed(how) => Failure::Input(how),
     })?;
     let symbols = Symbols::read(&options.program, &found.modules);
-    let answer = answer(&options, &found, &symbols);
-    report(arguments, &options, &answer)
+    Ok(answer(options, &found, &symbols))
 }
 
 /// Repeats the failing execution of a program that `run --trace` has saved.
@@ -80,9 +100,8 @@ pub(crate) fn replay(
     }
 }
 
-fn options(arguments: &RunArguments) -> Options {
-    let mut words = arguments.command.iter().cloned();
-    let program = PathBuf::from(words.next().unwrap_or_default());
+/// The options of a search of a program.
+pub(crate) fn options(arguments: &ProgramArguments, program: Options) -> Options {
     Options {
         bound: arguments.bound.or(arguments.iterate.flatten()),
         stale: arguments.stale,
@@ -113,14 +132,15 @@ fn options(arguments: &RunArguments) -> Options {
         replay: arguments.replay.clone(),
         debugger: arguments.debugger.clone(),
         patience: arguments.patience,
-        ..Options::new(program, words.collect())
+        ..program
     }
 }
 
 fn report(
-    arguments: &RunArguments,
+    arguments: &ProgramArguments,
     options: &Options,
     answer: &Answer,
+    repeat: Option<&str>,
 ) -> Result<ExitCode, Failure> {
     let claim = &answer.claim;
     let file = options.program.to_string_lossy();
@@ -130,15 +150,15 @@ fn report(
             failed.get_or_insert(failure);
         }
     };
-    let machine =
-        || json::report(Subject { file: &file, bound: options.bound }, std::slice::from_ref(claim));
+    let subject = Subject { file: &file, bound: options.bound, test: None };
+    let machine = || json::report(subject, std::slice::from_ref(claim));
     match &arguments.json {
         Some(None) => print(&(machine() + "\n")),
         Some(Some(path)) => keep(write(path, &(machine() + "\n"))),
         None => {}
     }
     if !matches!(arguments.json, Some(None)) {
-        print(&text(arguments, answer));
+        print(&text(arguments, answer, repeat));
     }
     if let (Some(path), Some(saved)) =
         (&arguments.trace, SavedTrace::of(&file, &words(options), claim))
@@ -157,7 +177,7 @@ fn report(
 }
 
 /// A schedule that was replayed without a violation ends well; everything else by its verdict.
-fn code(options: &Options, claim: &Claim) -> u8 {
+pub(crate) fn code(options: &Options, claim: &Claim) -> u8 {
     match claim.verdict {
         Verdict::Inconclusive(preempt_core::Stop::Sampling) if options.replay.is_some() => 0,
         verdict => verdict.exit_code(),
@@ -165,13 +185,13 @@ fn code(options: &Options, claim: &Claim) -> u8 {
 }
 
 /// What was asked of the program, and its arguments.
-fn words(options: &Options) -> Vec<String> {
+pub(crate) fn words(options: &Options) -> Vec<String> {
     let mut words = Vec::new();
     if !options.races {
         words.extend(["--races".to_string(), "off".to_string()]);
     }
     if options.memory == Memory::Sc {
-        words.extend(["--memory".to_string(), "sc".to_string()]);
+        words.extend(["--memory-model".to_string(), "sc".to_string()]);
     }
     for (given, flag) in [
         (options.leaks, "--leaks"),
@@ -187,7 +207,8 @@ fn words(options: &Options) -> Vec<String> {
     words
 }
 
-fn text(arguments: &RunArguments, answer: &Answer) -> String {
+/// The whole answer, for people.
+pub(crate) fn text(arguments: &ProgramArguments, answer: &Answer, repeat: Option<&str>) -> String {
     let look = terminal::look();
     let claim = &answer.claim;
     if arguments.quiet {
@@ -205,12 +226,8 @@ fn text(arguments: &RunArguments, answer: &Answer) -> String {
         text.push_str(&format!("note: {note}\n"));
     }
     text.push_str(&numbers(&claim.statistics, arguments.search));
-    if let Some(schedule) = &answer.schedule {
-        let command: Vec<_> = arguments.command.iter().map(|word| word.to_string_lossy()).collect();
-        text.push_str(&format!(
-            "repeat it:  preempt run --replay {schedule} --output -- {}\n",
-            command.join(" ")
-        ));
+    if let Some(repeat) = repeat {
+        text.push_str(&format!("repeat it:  {repeat}\n"));
     }
     text
 }
@@ -241,7 +258,7 @@ fn numbers(statistics: &Statistics, search: RunSearch) -> String {
 }
 
 /// The files that the steps refer to.
-fn sources(claim: &Claim) -> Vec<Source> {
+pub(crate) fn sources(claim: &Claim) -> Vec<Source> {
     let Some(violation) = &claim.violation else { return Vec::new() };
     let mut files: Vec<&str> =
         violation.trace.steps.iter().map(|step| step.file.as_str()).collect();

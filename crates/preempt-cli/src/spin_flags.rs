@@ -35,14 +35,15 @@ enum Job {
 pub(crate) const TABLE: &[(&str, &str)] = &[
     ("-run, -search", "preempt check"),
     ("-a (alone)", "nothing to generate: the model is checked for errors only"),
-    ("-run -a", "--acceptance"),
+    ("-run -a", "--acceptance; for never claims with accept labels it is not needed, as in Spin"),
+    ("-run -safety, -DSAFETY", "--no-acceptance"),
     ("-run -l, -np", "--non-progress"),
     ("-run -f", "--fair"),
     ("-run -ltl NAME, -N NAME", "--ltl NAME"),
-    ("-f 'formula' (alone)", "preempt ltl '!(formula)' --never"),
+    ("-f 'formula' (alone)", "preempt ltl 'formula' --never"),
     ("-run -noclaim", "--no-claim"),
     ("-run -noreduce, -DNOREDUCE", "--por off"),
-    ("-run -bfs", "--search bfs"),
+    ("-run -bfs", "--search bfs --no-acceptance"),
     ("-run -bitstate", "--store bitstate"),
     ("-run -wN (with -bitstate)", "--bits N"),
     ("-run -kN (with -bitstate)", "--hashes N"),
@@ -79,9 +80,10 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
 /// With an equivalent, or `None` if what they change cannot be had here.
 const OF_PAN: &[(&str, Option<&[&str]>)] = &[
     ("NP", Some(&["--non-progress"])),
+    ("SAFETY", Some(&["--no-acceptance"])),
     ("NOCLAIM", Some(&["--no-claim"])),
     ("NOREDUCE", Some(&["--por", "off"])),
-    ("BFS", Some(&["--search", "bfs"])),
+    ("BFS", Some(&["--search", "bfs", "--no-acceptance"])),
     ("BITSTATE", Some(&["--store", "bitstate"])),
     ("COLLAPSE", Some(&["--store", "tree"])),
     ("MA", Some(&["--store", "tree"])),
@@ -92,7 +94,6 @@ const OF_PAN: &[(&str, Option<&[&str]>)] = &[
     ("HC3", Some(&["--store", "compact"])),
     ("HC4", Some(&["--store", "compact"])),
     // Limits, speed and memory of the verifier itself: nothing to set here.
-    ("SAFETY", Some(&[])),
     ("VECTORSZ", Some(&[])),
     ("NFAIR", Some(&[])),
     ("NOFAIR", Some(&[])),
@@ -225,7 +226,7 @@ impl Line {
             "-f" => self.add(&["--fair"]),
             "-noclaim" => self.add(&["--no-claim"]),
             "-noreduce" => self.add(&["--por", "off"]),
-            "-bfs" | "-bfspar" => self.add(&["--search", "bfs"]),
+            "-bfs" | "-bfspar" => self.add(&["--search", "bfs", "--no-acceptance"]),
             "-dfs" => self.add(&["--search", "dfs"]),
             "-bitstate" => self.add(&["--store", "bitstate"]),
             "-collapse" => self.add(&["--store", "tree"]),
@@ -239,7 +240,8 @@ impl Line {
             "-i" if !verify => self.add(&["--interactive"]),
             "-t" | "-replay" => self.job = Job::GuidedSimulation,
             "-M" if !verify => self.chart = true,
-            "-safety" | "-e" | "-i" | "-I" | "-v" | "-n" | "-b" | "-x" => {}
+            "-safety" => self.add(&["--no-acceptance"]),
+            "-e" | "-i" | "-I" | "-v" | "-n" | "-b" | "-x" => {}
             "-p" | "-g" | "-l" | "-s" | "-r" | "-c" | "-w" => {}
             _ if word.starts_with("-hc") => self.add(&["--store", "compact"]),
             _ if word.starts_with("-O") => {}
@@ -303,7 +305,7 @@ impl Line {
             }
             Job::Format => line.extend(["fmt".into(), "--print".into(), file]),
             Job::Formula => {
-                line.extend(["ltl".into(), format!("!({file})"), "--never".into()]);
+                line.extend(["ltl".into(), file, "--never".into()]);
                 return Ok(line);
             }
             Job::Generate => line.extend(["simulate".into(), file, "--steps".into(), "0".into()]),
@@ -357,7 +359,7 @@ mod tests {
         assert_eq!(line("-replay m.pml"), "preempt replay m.pml m.pml.trail");
         assert_eq!(line("-t -k other.trail m.pml"), "preempt replay m.pml other.trail");
         assert_eq!(line("-t -M m.pml"), "preempt replay m.pml m.pml.trail --html m.pml.html");
-        assert_eq!(line("-f <>p"), "preempt ltl !(<>p) --never");
+        assert_eq!(line("-f <>p"), "preempt ltl <>p --never");
         assert_eq!(line("-h"), "preempt explain spin");
         assert_eq!(line("-pp m.pml"), "preempt fmt --print m.pml");
         assert_eq!(line("-pp"), "preempt fmt --print -");
@@ -371,6 +373,7 @@ mod tests {
             "-run -l -noclaim -collapse -c5 -m100 m.pml",
             "-search -bfs -hc4 -A -i m.pml",
             "-run -bcs m.pml",
+            "-run -safety m.pml",
             "-run -bcs -m500 m.pml",
             "-t m.pml",
             "-i m.pml",

@@ -6,6 +6,7 @@
 
 use crate::arguments::CheckArguments;
 use crate::failure::Failure;
+use crate::output::complain;
 use preempt_check::search::partitioned::Elsewhere;
 use preempt_disk::checkpoint;
 use preempt_disk::{Broken, Manifest, OnDisk, Saved};
@@ -153,6 +154,7 @@ fn over_processes(arguments: &CheckArguments, model: &Model) -> Result<Spread, F
             None => Duration::from_secs(60),
         },
         checkpoints,
+        log: if process == 0 && !arguments.quiet { log_refusal } else { |_| () },
     };
     let give_up = || children.as_ref().and_then(local::Children::missing);
     let cluster = Cluster::join(membership, &give_up).map_err(refused)?;
@@ -226,4 +228,9 @@ fn job(arguments: &CheckArguments, model: &Model) -> Vec<u8> {
         text.push_str(&file.text);
     }
     text.into_bytes()
+}
+
+/// Whoever starts the processes watches the first one.
+fn log_refusal(why: &str) {
+    complain(&format!("note: a connection was refused: {why}"));
 }

@@ -14,12 +14,27 @@ pub(crate) static INTERRUPTED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::de
 /// Exit code of a process that was interrupted twice: a partial answer was not awaited.
 const INCONCLUSIVE: i32 = 3;
 
+/// Whether the first Ctrl-C ends the process: nothing is under way whose result could be reported.
+static AT_ONCE: AtomicBool = AtomicBool::new(false);
+
+/// From now on the first Ctrl-C, or signal to terminate, ends the process.
+pub(crate) fn end_at_once() {
+    AT_ONCE.store(true, Ordering::SeqCst);
+    if INTERRUPTED.load(Ordering::SeqCst) {
+        std::process::exit(0);
+    }
+}
+
 /// Starts listening for Ctrl-C.
 pub(crate) fn listen_for_interrupts() {
     LazyLock::force(&INTERRUPTED);
     // Without a handler Ctrl-C just ends the process, which is fine.
     let _ = ctrlc::set_handler(|| {
-        if INTERRUPTED.swap(true, Ordering::SeqCst) {
+        let again = INTERRUPTED.swap(true, Ordering::SeqCst);
+        if AT_ONCE.load(Ordering::SeqCst) {
+            std::process::exit(0);
+        }
+        if again {
             std::process::exit(INCONCLUSIVE);
         }
     });

@@ -2,7 +2,7 @@
 
 mod c_programs;
 
-use c_programs::{folder, has, is_installed, preempt, root, run};
+use c_programs::{folder, has, preempt, root, run};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -45,11 +45,7 @@ fn check(folder: &Path) {
 }
 
 fn skipped(tool: &str) -> bool {
-    let missing = !has("gcc") || !has("g++") || !is_installed(tool);
-    if missing {
-        eprintln!("{tool} cannot be used here: skipped");
-    }
-    missing
+    !has("gcc") || !has("g++") || !preempt_testing::peers(&[tool])
 }
 
 #[test]

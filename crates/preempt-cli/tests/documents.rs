@@ -241,8 +241,18 @@ fn every_chapter_is_in_the_summary() {
 #[test]
 fn the_table_of_options_is_complete() {
     let chapter = text(&root().join("docs/src/reference/command-line.md"));
-    let commands =
-        ["check", "run", "serve", "simulate", "replay", "sequentialize", "ltl", "fmt", "merge"];
+    let commands = [
+        "check",
+        "run",
+        "cargo",
+        "serve",
+        "simulate",
+        "replay",
+        "sequentialize",
+        "ltl",
+        "fmt",
+        "merge",
+    ];
     let help = commands.map(|command| {
         let help = run(&root(), &[command.into(), "--help".into()]);
         String::from_utf8(help.stdout).unwrap()

@@ -156,11 +156,7 @@ fn every_engine_gives_the_same_answer() {
     let first = setting("PREEMPT_RANDOM_SEED", 1);
     let wanted = setting("PREEMPT_RANDOM_MODELS", 24);
     let spins = setting("PREEMPT_RANDOM_SPIN", wanted.min(8));
-    let spins = if is_installed("spin", "-V") && is_installed(&random::c_compiler(), "-v") {
-        spins
-    } else {
-        0
-    };
+    let spins = if preempt_testing::peers(&["spin", &random::c_compiler()]) { spins } else { 0 };
     let folder = std::env::temp_dir().join(format!("preempt-engines-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder can be made");
     let (mut compared, mut with_spin) = (0, 0);
@@ -220,10 +216,6 @@ fn every_engine_gives_the_same_answer() {
 
 fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
-}
-
-fn is_installed(tool: &str, flag: &str) -> bool {
-    Command::new(tool).arg(flag).output().is_ok()
 }
 
 /// Spin's counts; `None` where it refuses the model or does not finish.

@@ -351,6 +351,48 @@ fn what_was_found_in_time_is_shown() {
 
 const SMALL: &str = "byte x; active [3] proctype p() { byte t; t = x; x = t + 1 }\n";
 
+/// Models whose counterexamples are long: an assertion, a deadlock, a cycle; the last steps of each are its only mistake.
+fn long_traces(steps: u32) -> Vec<(String, &'static [&'static str])> {
+    let beside = "active proctype Q() { do :: k = (k + 1) % 7 od }";
+    let counts = |more: &str| {
+        format!(
+            "int n; byte k; active proctype P() {{ do :: n < {steps} -> n++ :: {more} od }} {beside}"
+        )
+    };
+    vec![
+        (counts("else -> assert(false)"), &["--search", "dfs"]),
+        (counts("else -> assert(k > 7)"), &["--bound", "3", "--search", "dfs"]),
+        (
+            format!(
+                "int n; active proctype P() {{ do :: n < {steps} -> n++; printf(\"%d\\n\", n) :: n == {steps} -> break od; n == 0 }}"
+            ),
+            &["--json", "report.json"],
+        ),
+        (counts("else -> n = n"), &["--formula", "<> (k == 9)"]),
+    ]
+}
+
+#[test]
+fn what_follows_a_search_belongs_to_the_limit() {
+    for steps in [20_000, 200_000] {
+        for (number, (text, options)) in long_traces(steps).into_iter().enumerate() {
+            for limit in ["300ms", "1500ms"] {
+                let path = file(&format!("long-{steps}-{number}.pml"), &text);
+                let start = Instant::now();
+                let mut command = preempt();
+                command.current_dir(folder()).arg("check").arg(&path).args(["--time", limit, "-q"]);
+                let output = command.args(options).output().expect("the command runs");
+                let (took, text) = (start.elapsed(), said(&output));
+                let limit = Duration::from_millis(limit.trim_end_matches("ms").parse().unwrap());
+                assert!(took < limit + Duration::from_secs(2), "{options:?}: {took:?}\n{text}");
+                assert!(matches!(output.status.code(), Some(1 | 3)), "{options:?}\n{text}");
+                // What was found is never denied.
+                assert!(!text.contains("holds"), "{options:?}\n{text}");
+            }
+        }
+    }
+}
+
 #[test]
 fn more_threads_than_useful_are_cut() {
     let path = file("small.pml", SMALL);

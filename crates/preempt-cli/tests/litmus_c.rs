@@ -63,7 +63,7 @@ fn check_row(program: &Path, number: usize, row: &Row) {
     let together = report(program, number, false, &["--threads", "2"]);
     assert_eq!(together["states"], row.graphs, "{name}: {together}");
     // What sequential consistency allows is the same whether it is asked for or comes first.
-    for options in [["--stale", "0"], ["--memory", "sc"]] {
+    for options in [["--stale", "0"], ["--memory-model", "sc"]] {
         let strong = report(program, number, false, &options);
         assert_eq!(strong["states"], row.without_stale, "{name} {options:?}: {strong}");
     }

@@ -78,6 +78,28 @@ fn a_claim_that_counts_steps_is_checked_without_reduction() {
 }
 
 #[test]
+fn accept_labels_of_a_claim_are_looked_for_without_being_asked() {
+    // p is 0 again and again.
+    let claim = "never { T0: if :: p == 0 -> goto accept :: true -> goto T0 fi; accept: if :: true -> goto T0 fi }\n";
+    let path = file("accepting.pml", &format!("{FLIP}{claim}"));
+    let answer = report(&path, &[]);
+    assert_eq!(answer["verdict"], "violated");
+    assert!(answer["notes"].to_string().contains("--no-acceptance"), "{}", answer["notes"]);
+    assert_eq!(report(&path, &["--acceptance"])["verdict"], "violated");
+    // What was not searched is not claimed.
+    let finite = report(&path, &["--no-acceptance"]);
+    assert_eq!(finite["verdict"], "holds");
+    let sentence = finite["claim"].as_str().unwrap();
+    assert!(sentence.starts_with("holds for finite executions"), "{sentence}");
+    // Behind its last accept state this claim can only be completed.
+    let safety = "never { do :: p == 2 -> break :: else od; accept_all: skip }\n";
+    let path = file("completed.pml", &format!("{FLIP}{safety}"));
+    assert_eq!(report(&path, &["--search", "bfs"])["verdict"], "holds");
+    let both = check(&path, &["--acceptance", "--no-acceptance"]);
+    assert_eq!(both.status.code(), Some(2));
+}
+
+#[test]
 fn a_claim_that_is_completed_is_found_whatever_comes_first() {
     // Reduction would run P1 first, and the claim would miss the moment.
     let text = "bit p;\nactive proctype P0() { p = 1 }\n\

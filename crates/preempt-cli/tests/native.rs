@@ -224,14 +224,15 @@ fn what_is_not_modelled_ends_with_a_sentence() {
         ),
         (
             "waits_outside",
-            "int main(void) { int ends[2]; char c; if (pipe(ends)) return 1;\n\
-             return (int)read(ends[0], &c, 1); }",
-            "read",
+            "#include <sys/socket.h>\nint main(void) { int s = socket(AF_INET, SOCK_STREAM, 0);\n\
+             if (listen(s, 1)) return 1; return accept(s, NULL, NULL); }",
+            "accept",
         ),
         (
             "polls",
-            "#include <poll.h>\nint main(void) { int ends[2]; if (pipe(ends)) return 1;\n\
-             struct pollfd p = { ends[0], POLLIN, 0 }; return poll(&p, 1, 1000); }",
+            "#include <poll.h>\n#include <sys/socket.h>\n\
+             int main(void) { int s = socket(AF_INET, SOCK_STREAM, 0); if (listen(s, 1)) return 1;\n\
+             struct pollfd p = { s, POLLIN, 0 }; return poll(&p, 1, 1000); }",
             "poll",
         ),
         ("pauses", "int main(void) { return pause(); }", "pause"),
@@ -471,7 +472,7 @@ fn reports_say_what_was_missed_and_what_would_forbid_it() {
     // At random, too; and not where there are no stale choices.
     let (code, report) = run(&program, &["--search", "random", "--executions", "2000"]);
     assert_eq!(code, Some(1), "{report}");
-    for options in [&["--memory", "sc"][..], &["--search", "schedules"]] {
+    for options in [&["--memory-model", "sc"][..], &["--search", "schedules"]] {
         let (_, report) = run(&program, options);
         assert_eq!(report["verdict"], "holds", "{report}");
         assert!(report["notes"].to_string().contains("sequentially consistent"), "{report}");

@@ -422,6 +422,9 @@ const OPTIONS: &[(&[&str], bool)] = &[
 
 /// The verifier that Spin makes of a text; `None` without Spin, or when it refuses the text.
 fn verifier(folder: &Path, name: &str, text: &str, flags: &[&str]) -> Option<PathBuf> {
+    if !preempt_testing::peers(&["spin", &c_compiler()]) {
+        return None;
+    }
     let source = folder.join("twin.pml");
     std::fs::write(&source, text).ok()?;
     let _ = std::fs::remove_file(folder.join("pan.c"));

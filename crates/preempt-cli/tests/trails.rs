@@ -59,10 +59,6 @@ const MODELS: [(&str, &str, &str); 7] = [
     ),
 ];
 
-fn present(tool: &str, flag: &str) -> bool {
-    Command::new(tool).arg(flag).output().is_ok()
-}
-
 fn compiler() -> String {
     std::env::var("PREEMPT_CC").unwrap_or_else(|_| "gcc".into())
 }
@@ -90,8 +86,7 @@ const PREEMPT: &str = env!("CARGO_BIN_EXE_preempt");
 
 #[test]
 fn spin_follows_our_trails() {
-    if !present("spin", "-V") {
-        println!("skipped: spin is not installed");
+    if !preempt_testing::peers(&["spin"]) {
         return;
     }
     for (name, text, words) in MODELS {
@@ -124,8 +119,7 @@ fn spin_follows_our_trails() {
 
 #[test]
 fn we_follow_spins_trails() {
-    if !present("spin", "-V") || !present(&compiler(), "-v") {
-        println!("skipped: spin or a C compiler is not installed");
+    if !preempt_testing::peers(&["spin", &compiler()]) {
         return;
     }
     for (name, text, words) in MODELS {

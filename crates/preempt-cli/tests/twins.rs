@@ -42,8 +42,8 @@ fn bluetooth() {
         let _ = wait.recv();
         stopped.store(1, SeqCst);
     });
-    let _ = request.join();
-    let _ = stopper.join();
+    request.join().unwrap();
+    stopper.join().unwrap();
 }
 
 /// Two threads read a number and write it back, one more.
@@ -56,7 +56,7 @@ fn lost_update() {
         })
     };
     let threads = [increment(counter.clone()), increment(counter.clone())];
-    threads.into_iter().for_each(|thread| drop(thread.join()));
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
     assert_eq!(counter.load(SeqCst), 2, "lost update");
 }
 
@@ -75,7 +75,7 @@ fn philosophers() {
             })
         })
         .collect();
-    threads.into_iter().for_each(|thread| drop(thread.join()));
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
 const ITEMS: usize = 2;
@@ -166,7 +166,7 @@ fn work_stealing(bug: u32) {
         let queue = queue.clone();
         threads.push(thread::spawn(move || (0..tries).for_each(|_| queue.steal(bug))));
     }
-    threads.into_iter().for_each(|thread| drop(thread.join()));
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
 fn rust(name: &str) -> (u32, FailureKind) {

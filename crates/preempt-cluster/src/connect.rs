@@ -1,17 +1,23 @@
 //! Connections between all processes of a search.
 //!
 //! Process `i` calls those before it and is called by those behind it, on the address of its line in the hosts file and on
-//! no other.
+//! no other. Many that call introduce themselves at once, each in a time of its own, so that one that says nothing keeps
+//! nobody else waiting.
 
 use crate::handshake::{Terms, answer, call};
 use crate::hosts::Hosts;
 use crate::refused::Refused;
 use std::io;
 use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 /// How long a connection may take to introduce itself.
 const INTRODUCTION: Duration = Duration::from_secs(2);
+/// How many connections may introduce themselves at once.
+const MOST_AT_ONCE: usize = 128;
+/// How many refusals are kept.
+const MOST_REFUSALS: usize = 8;
 const NAP: Duration = Duration::from_millis(3);
 
 /// Listens where the hosts file says.
@@ -26,7 +32,8 @@ pub(crate) fn listen(hosts: &Hosts, me: usize) -> Result<TcpListener, Refused> {
     Ok(listener)
 }
 
-/// Connects with all others. `refusals` gets a sentence for each connection that was turned away.
+/// Connects with all others. `refusals` gets a sentence for each connection that was turned away, `log` as soon as it was.
+#[allow(clippy::too_many_arguments)]
 pub(crate) fn connect(
     hosts: &Hosts,
     me: usize,
@@ -34,6 +41,7 @@ pub(crate) fn connect(
     terms: &Terms<'_>,
     patience: Duration,
     give_up: &dyn Fn() -> Option<String>,
+    log: fn(&str),
     refusals: &mut Vec<String>,
 ) -> Result<Vec<Option<TcpStream>>, Refused> {
     let deadline = Instant::now() + patience;
@@ -41,43 +49,79 @@ pub(crate) fn connect(
     for (to, stream) in streams.iter_mut().enumerate().take(me) {
         *stream = Some(reach(hosts, me, to, terms, deadline, give_up)?);
     }
-    while let Some(missing) = (me + 1..hosts.len()).find(|other| streams[*other].is_none()) {
-        if let Some(why) = give_up() {
-            return Err(Refused(why));
+    let mut refuse = |why: String| {
+        log(&why);
+        if refusals.len() < MOST_REFUSALS {
+            refusals.push(why);
         }
-        match listener.accept() {
-            Ok((mut stream, address)) => {
-                let whom = format!("{address}");
-                let introduced = prepare(&stream)
-                    .map_err(|error| Refused(format!("{whom}: {error}")))
-                    .and_then(|()| {
-                        answer(&mut stream, terms, me, INTRODUCTION)
-                            .map_err(|refusal| refusal.sentence(&whom))
-                    });
-                match introduced {
-                    Ok(who) if who > me && streams.get(who).is_some_and(Option::is_none) => {
+    };
+    std::thread::scope(|scope| {
+        let (sender, introduced) = mpsc::channel();
+        let mut at_once = 0;
+        loop {
+            for (whom, result) in introduced.try_iter() {
+                at_once -= 1;
+                match result {
+                    Ok((who, stream))
+                        if who > me && streams.get(who).is_some_and(Option::is_none) =>
+                    {
                         streams[who] = Some(stream);
                     }
-                    Ok(who) => refusals.push(format!("{whom} says that it is process {who}")),
-                    Err(Refused(why)) => refusals.push(why),
+                    Ok((who, _)) => refuse(format!("{whom} says that it is process {who}")),
+                    Err(Refused(why)) => refuse(why),
                 }
-                refusals.truncate(8);
             }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                if Instant::now() >= deadline {
-                    let more = refusals.last().map_or(String::new(), |why| format!(" ({why})"));
-                    return Err(Refused(format!(
-                        "process {missing} ({}) did not connect within {} s{more}",
-                        hosts.line(missing),
-                        patience.as_secs()
-                    )));
-                }
+            let missing = (me + 1..hosts.len()).find(|other| streams[*other].is_none());
+            let Some(missing) = missing else { return Ok(()) };
+            // A process that has introduced itself may have nothing to do, and end before it is seen here.
+            if at_once == 0
+                && let Some(why) = give_up()
+            {
+                return Err(Refused(why));
+            }
+            if Instant::now() >= deadline {
+                return Err(Refused(format!(
+                    "process {missing} ({}) did not connect within {} s",
+                    hosts.line(missing),
+                    patience.as_secs()
+                )));
+            }
+            if at_once >= MOST_AT_ONCE {
                 std::thread::sleep(NAP);
+                continue;
             }
-            Err(error) => return Err(Refused(format!("cannot accept connections: {error}"))),
+            match listener.accept() {
+                Ok((stream, address)) => {
+                    at_once += 1;
+                    let sender = sender.clone();
+                    scope.spawn(move || {
+                        let whom = address.to_string();
+                        let result = introduce(stream, &whom, terms, me);
+                        // Nobody waits for it once all have come.
+                        let _ = sender.send((whom, result));
+                    });
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => std::thread::sleep(NAP),
+                Err(error) => return Err(Refused(format!("cannot accept connections: {error}"))),
+            }
         }
-    }
+    })
+    .map_err(|Refused(why)| {
+        Refused(refusals.last().map_or(why.clone(), |last| format!("{why} ({last})")))
+    })?;
     Ok(streams)
+}
+
+/// Lets a connection introduce itself; says which process it is.
+fn introduce(
+    mut stream: TcpStream,
+    whom: &str,
+    terms: &Terms<'_>,
+    me: usize,
+) -> Result<(usize, TcpStream), Refused> {
+    prepare(&stream).map_err(|error| Refused(format!("{whom}: {error}")))?;
+    let who = answer(&mut stream, terms, me, INTRODUCTION);
+    who.map(|who| (who, stream)).map_err(|refusal| refusal.sentence(whom))
 }
 
 fn hosts_of(hosts: &Hosts) -> std::ops::Range<usize> {

@@ -2,14 +2,15 @@
 //!
 //! Each end sends a greeting of fixed length with a random number. Then each proves that it knows the secret: a keyed
 //! hash (HMAC-SHA-256) over both random numbers, who it is, who it takes the other for, and what is searched. Nothing
-//! that an end reads until then decides about a length. The secret itself never travels; what follows is not encrypted.
+//! that an end reads until then decides about a length, and all of it together has one deadline, however slowly the other
+//! end sends. The secret itself never travels; what follows is not encrypted.
 
 use crate::refused::Refused;
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How an end introduces itself: a word, the version, a random number.
 const GREETING: usize = 16 + 16 + 32;
@@ -99,8 +100,50 @@ fn greeting(version: &str, random: &[u8; 32]) -> [u8; GREETING] {
     greeting
 }
 
+/// A connection that has to introduce itself before a deadline.
+struct Timed<'a> {
+    stream: &'a mut TcpStream,
+    until: Instant,
+}
+
+impl<'a> Timed<'a> {
+    fn new(stream: &'a mut TcpStream, patience: Duration) -> Self {
+        Timed { stream, until: Instant::now() + patience }
+    }
+
+    fn left(&self) -> io::Result<Duration> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
+    }
+
+    fn read_exact(&mut self, mut buffer: &mut [u8]) -> io::Result<()> {
+        while !buffer.is_empty() {
+            self.stream.set_read_timeout(Some(self.left()?))?;
+            match self.stream.read(buffer) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(count) => buffer = &mut buffer[count..],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// What is written is short: it fits into the buffers of the system.
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.stream.set_write_timeout(Some(self.left()?))?;
+        self.stream.write_all(bytes)
+    }
+
+    /// From now on the connection may take its time.
+    fn finish(self) -> io::Result<()> {
+        self.stream.set_read_timeout(None)?;
+        self.stream.set_write_timeout(None)
+    }
+}
+
 /// Reads a greeting; gives the random number.
-fn read_greeting(stream: &mut TcpStream) -> Result<[u8; 32], Refusal> {
+fn read_greeting(stream: &mut Timed<'_>) -> Result<[u8; 32], Refusal> {
     let mut greeting = [0; GREETING];
     // The word comes first: whoever does not say it need not go on.
     let stopped = |error: io::Error| Refusal::Stranger(format!("it sent nothing ({error})"));
@@ -191,10 +234,10 @@ pub(crate) fn call(
     to: usize,
     patience: Duration,
 ) -> Result<(), Refusal> {
-    stream.set_read_timeout(Some(patience)).map_err(broken)?;
+    let mut stream = Timed::new(stream, patience);
     let mine = random()?;
     stream.write_all(&greeting(version(), &mine)).map_err(broken)?;
-    let theirs = read_greeting(stream)?;
+    let theirs = read_greeting(&mut stream)?;
     let randoms = [&mine, &theirs];
     let proof = proof(terms, b"call", (me as u32, to as u32), randoms);
     stream.write_all(&proof).map_err(broken)?;
@@ -206,7 +249,7 @@ pub(crate) fn call(
     let mut message = [0; PROOF];
     stream.read_exact(&mut message).map_err(broken)?;
     let who = check(terms, b"answer", me as u32, randoms, &message)?;
-    stream.set_read_timeout(None).map_err(broken)?;
+    stream.finish().map_err(broken)?;
     if who as usize == to { Ok(()) } else { Err(Refusal::Search) }
 }
 
@@ -217,10 +260,9 @@ pub(crate) fn answer(
     me: usize,
     patience: Duration,
 ) -> Result<usize, Refusal> {
-    stream.set_read_timeout(Some(patience)).map_err(broken)?;
-    stream.set_write_timeout(Some(patience)).map_err(broken)?;
+    let mut stream = Timed::new(stream, patience);
     let mine = random()?;
-    let theirs = read_greeting(stream);
+    let theirs = read_greeting(&mut stream);
     if !matches!(theirs, Err(Refusal::Stranger(_))) {
         // A peer of another version learns which one this is.
         stream.write_all(&greeting(version(), &mine)).map_err(broken)?;
@@ -234,8 +276,7 @@ pub(crate) fn answer(
             let proof = proof(terms, b"answer", (me as u32, who), randoms);
             stream.write_all(&[WELCOME]).map_err(broken)?;
             stream.write_all(&proof).map_err(broken)?;
-            stream.set_read_timeout(None).map_err(broken)?;
-            stream.set_write_timeout(None).map_err(broken)?;
+            stream.finish().map_err(broken)?;
             Ok(who as usize)
         }
         Err(refusal) => {
@@ -307,6 +348,24 @@ mod tests {
         });
         assert_eq!(answered, Err(Refusal::Version("0.0.1-old".into())));
         assert_eq!(theirs.expect("it was answered"), version().as_bytes()[..5]);
+    }
+
+    /// A byte now and then does not extend the time.
+    #[test]
+    fn a_slow_end_has_no_more_time() {
+        let begin = Instant::now();
+        let (_, answered) = meet(|mut stream| {
+            let greeting = greeting(version(), &[1; 32]);
+            for byte in greeting {
+                if stream.write_all(&[byte]).is_err() {
+                    return;
+                }
+                std::thread::sleep(PATIENCE / 8);
+            }
+        });
+        assert!(matches!(answered, Err(Refusal::Stranger(_))), "{answered:?}");
+        // The other end notices at its next byte.
+        assert!(begin.elapsed() < 2 * PATIENCE, "{:?}", begin.elapsed());
     }
 
     #[test]

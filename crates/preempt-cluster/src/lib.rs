@@ -68,6 +68,8 @@ pub struct Membership {
     pub patience: Duration,
     /// Where searches are written down, if they are.
     pub checkpoints: Option<Plan>,
+    /// Told at once about each connection that was refused.
+    pub log: fn(&str),
 }
 
 /// A process of a search on many machines, connected with all others.
@@ -147,7 +149,7 @@ impl Cluster {
         &self,
         give_up: &dyn Fn() -> Option<String>,
     ) -> Result<Vec<Option<TcpStream>>, Refused> {
-        let Membership { hosts, process, secret, threads, patience, .. } = &self.membership;
+        let Membership { hosts, process, secret, threads, patience, log, .. } = &self.membership;
         let number = self.searches.load(Ordering::SeqCst);
         let terms = Terms { secret, job: self.job, number, threads: *threads };
         let mut refusals = Vec::new();
@@ -158,6 +160,7 @@ impl Cluster {
             &terms,
             *patience,
             give_up,
+            *log,
             &mut refusals,
         );
         let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);

@@ -62,6 +62,7 @@ fn on_processes<T: Send>(
                 on_this_machine: 1,
                 patience: Duration::from_secs(30),
                 checkpoints: None,
+                log: |_| (),
             };
             let (work, all_done) = (&work, &all_done);
             scope.spawn(move || {

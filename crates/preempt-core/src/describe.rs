@@ -1,6 +1,8 @@
 //! What reports need of a system: names, places in the source, values.
 
-use crate::{Change, Fault, FaultKind, ProcessId, Step, Unreached, Value};
+use crate::{
+    Change, Enabled, Fault, FaultKind, ProcessId, Step, Switch, Unreached, Value, classify,
+};
 
 /// How the states and steps of a system are shown to people.
 pub trait Describe {
@@ -22,6 +24,13 @@ pub trait Describe {
     /// The source position of a step, and its text.
     fn describe(&self, _state: &[u8], step: Step) -> (String, u32, String) {
         (String::new(), 0, format!("transition {}", step.transition))
+    }
+
+    /// How a step relates to the one before it, taken where `enabled` holds after a step by `last`. Reports, replays and
+    /// the explorer count by this; it agrees with [`classify`] about preemptions. A system differs where a process runs
+    /// before all others, so that leaving it is no switch, or where the answer was recorded.
+    fn switch(&self, last: Option<ProcessId>, enabled: &Enabled, step: &Step) -> Switch {
+        classify(last, enabled, step)
     }
 
     /// What a step prints when it is taken in a state.

@@ -30,13 +30,13 @@ pub use independence::Independence;
 #[doc(hidden)]
 pub use number_format::grouped;
 pub use observation::{Observations, PropositionRow, Waiting};
-pub use replay::{ReplayError, changes_between, cost, describe_step, replay};
+pub use replay::{ReplayError, changes_between, cost, describe_step, follow, replay, replay_until};
 pub use step::{Enabled, ProcessId, Step};
 pub use switch::{Switch, SwitchCount, classify};
 pub use system::{Label, System};
 pub use trace::{Change, Position, ReadsFrom, Trace, TraceStep};
 pub use value::Value;
 pub use verdict::{
-    BoundRow, Claim, Contention, NOTHING_TO_CHECK, Statistics, Stop, Unreached, Verdict, Violation,
+    BoundRow, BoundUnit, Claim, Contention, Statistics, Stop, Unreached, Verdict, Violation,
     ViolationKind,
 };

@@ -5,7 +5,7 @@
 
 use crate::{
     Change, Enabled, FaultKind, Outcome, Position, ProcessId, Step, Stop, Switch, SwitchCount,
-    System, Trace, TraceStep, Value, classify,
+    System, Trace, TraceStep, Value,
 };
 
 /// The steps do not form an execution.
@@ -23,6 +23,10 @@ impl ReplayError {
     fn new(at: usize, message: impl Into<String>) -> Self {
         ReplayError { at, message: message.into(), stopped: None }
     }
+
+    fn stopped(at: usize, reason: Stop) -> Self {
+        ReplayError { stopped: Some(reason), ..ReplayError::new(at, reason.to_string()) }
+    }
 }
 
 impl std::fmt::Display for ReplayError {
@@ -39,6 +43,15 @@ pub fn replay<S: System + ?Sized>(
     system: &S,
     steps: &[Step],
 ) -> Result<(Trace, Vec<u8>, Outcome), ReplayError> {
+    replay_until(system, steps, &|| None)
+}
+
+/// As [`replay`]; gives up, for the reason given, when `over` gives one. It is asked every few hundred steps.
+pub fn replay_until<S: System + ?Sized>(
+    system: &S,
+    steps: &[Step],
+    over: &dyn Fn() -> Option<Stop>,
+) -> Result<(Trace, Vec<u8>, Outcome), ReplayError> {
     let mut state = Vec::new();
     let mut outcome = system.initial(&mut state);
     let mut trace = Trace { initial: system.variables(&state), ..Trace::default() };
@@ -47,25 +60,14 @@ pub fn replay<S: System + ?Sized>(
     let mut enabled = Enabled::new();
     let mut last = None;
     for (at, &step) in steps.iter().enumerate() {
-        if let Outcome::Broken(_) = outcome {
-            return Err(ReplayError::new(at, "the step before it has no successor"));
-        }
-        enabled.clear();
-        system.enabled(&mut state, &mut enabled);
-        if !enabled.steps().contains(&step) {
-            return Err(ReplayError::new(at, format!("{step:?} is not enabled")));
-        }
-        let switch = classify(last, &enabled, &step);
+        look_at_clock(at, over)?;
+        check_step(system, (at, step), outcome, &mut state, &mut enabled)?;
+        let switch = system.switch(last, &enabled, &step);
         // A broken step leaves no state to ask: the processes stand where they stood before it.
         let rest = (at + 1 == steps.len()).then(|| positions(system, &state));
         let before = state.clone();
         outcome = system.apply(&mut state, step);
-        if let Outcome::Broken(fault) = outcome {
-            if let FaultKind::Stopped(reason) = system.fault(fault).kind {
-                let stopped = Some(reason);
-                return Err(ReplayError { stopped, ..ReplayError::new(at, reason.to_string()) });
-            }
-        }
+        not_stopped(system, at, outcome)?;
         let mut described = describe_step(system, &before, step, switch);
         if matches!(outcome, Outcome::Broken(_)) {
             trace.rest = rest.unwrap_or_default();
@@ -73,13 +75,68 @@ pub fn replay<S: System + ?Sized>(
             described.changes = changes_by_step(system, &before, &state, &mut variables);
         }
         trace.steps.push(described);
-        last = Some(step.mover());
+        last = step.last_mover(last);
     }
     trace.raw = steps.to_vec();
     if !matches!(outcome, Outcome::Broken(_)) {
         trace.rest = positions(system, &state);
     }
     Ok((trace, state, outcome))
+}
+
+/// Runs `steps` as [`replay_until`] does, but describes nothing.
+pub fn follow<S: System + ?Sized>(
+    system: &S,
+    steps: &[Step],
+    over: &dyn Fn() -> Option<Stop>,
+) -> Result<(Vec<u8>, Outcome), ReplayError> {
+    let (mut state, mut enabled) = (Vec::new(), Enabled::new());
+    let mut outcome = system.initial(&mut state);
+    for (at, &step) in steps.iter().enumerate() {
+        look_at_clock(at, over)?;
+        check_step(system, (at, step), outcome, &mut state, &mut enabled)?;
+        outcome = system.apply(&mut state, step);
+        not_stopped(system, at, outcome)?;
+    }
+    Ok((state, outcome))
+}
+
+fn look_at_clock(at: usize, over: &dyn Fn() -> Option<Stop>) -> Result<(), ReplayError> {
+    let reason = if at % 256 == 0 { over() } else { None };
+    reason.map_or(Ok(()), |reason| Err(ReplayError::stopped(at, reason)))
+}
+
+/// The step is enabled where the one before it led to.
+fn check_step<S: System + ?Sized>(
+    system: &S,
+    (at, step): (usize, Step),
+    outcome: Outcome,
+    state: &mut Vec<u8>,
+    enabled: &mut Enabled,
+) -> Result<(), ReplayError> {
+    if let Outcome::Broken(_) = outcome {
+        return Err(ReplayError::new(at, "the step before it has no successor"));
+    }
+    enabled.clear();
+    system.enabled(state, enabled);
+    match enabled.steps().contains(&step) {
+        true => Ok(()),
+        false => Err(ReplayError::new(at, format!("{step:?} is not enabled"))),
+    }
+}
+
+/// The step was not abandoned.
+fn not_stopped<S: System + ?Sized>(
+    system: &S,
+    at: usize,
+    outcome: Outcome,
+) -> Result<(), ReplayError> {
+    if let Outcome::Broken(fault) = outcome {
+        if let FaultKind::Stopped(reason) = system.fault(fault).kind {
+            return Err(ReplayError::stopped(at, reason));
+        }
+    }
+    Ok(())
 }
 
 /// What the steps of an execution cost. Takes them as [`replay`] does, but describes nothing.
@@ -95,9 +152,9 @@ pub fn cost<S: System + ?Sized>(system: &S, steps: &[Step]) -> Result<SwitchCoun
         if !enabled.steps().contains(&step) {
             return Err(ReplayError::new(at, format!("{step:?} is not enabled")));
         }
-        count.add(classify(last, &enabled, &step));
+        count.add(system.switch(last, &enabled, &step));
         outcome = system.apply(&mut state, step);
-        last = Some(step.mover());
+        last = step.last_mover(last);
     }
     Ok(count)
 }

@@ -60,6 +60,14 @@ impl Step {
     pub fn mover(&self) -> ProcessId {
         self.partner.unwrap_or(self.process)
     }
+
+    /// The last mover after this step, where `before` was it: a property's moves leave it as it is.
+    pub fn last_mover(&self, before: Option<ProcessId>) -> Option<ProcessId> {
+        match self.process {
+            ProcessId::PROPERTY => before,
+            _ => Some(self.mover()),
+        }
+    }
 }
 
 /// The enabled steps of one state, grouped by process in the order of exploration.

@@ -28,6 +28,8 @@ pub enum Stop {
     PeerLost,
     /// A file could not be written.
     Disk,
+    /// What preempt found contradicts itself, so nothing is concluded from it.
+    Bug,
 }
 
 impl fmt::Display for Stop {
@@ -44,21 +46,25 @@ impl fmt::Display for Stop {
             Stop::Bound => "the bound on preemptions was reached",
             Stop::PeerLost => "a process of the search was lost",
             Stop::Disk => "a file could not be written",
+            Stop::Bug => "a bug in preempt stopped the search, please report it",
         })
     }
 }
 
-/// The four answers.
+/// The five answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Verdict {
     /// No violation in any execution.
     Holds,
-    /// None with at most this many preemptions; any other needs at least one more.
+    /// None with at most this many preemptions (or what [`Statistics::bound_unit`] says); any other needs at least one
+    /// more.
     HoldsWithinBound(u32),
     /// There is a counterexample.
     Violated,
     /// None found, but not everything was searched.
     Inconclusive(Stop),
+    /// Nothing that was asked about could have been violated: neither an answer nor a success.
+    Nothing,
 }
 
 impl Verdict {
@@ -69,6 +75,7 @@ impl Verdict {
             Verdict::HoldsWithinBound(_) => "holds_within_bound",
             Verdict::Violated => "violated",
             Verdict::Inconclusive(_) => "inconclusive",
+            Verdict::Nothing => "nothing",
         }
     }
 
@@ -77,6 +84,7 @@ impl Verdict {
         match self {
             Verdict::Holds | Verdict::HoldsWithinBound(_) => 0,
             Verdict::Violated => 1,
+            Verdict::Nothing => 2,
             Verdict::Inconclusive(_) => 3,
         }
     }
@@ -172,14 +180,37 @@ pub struct Violation {
     pub stale: Option<u32>,
 }
 
-/// What was searched for one preemption bound.
+/// What a bound counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+pub enum BoundUnit {
+    /// Switches away from a process that could have gone on.
+    #[default]
+    Preemptions,
+    /// All context switches.
+    Switches,
+    /// Rounds, in each of which every thread may run once.
+    Rounds,
+}
+
+impl BoundUnit {
+    /// The name in machine-readable output, and in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            BoundUnit::Preemptions => "preemptions",
+            BoundUnit::Switches => "switches",
+            BoundUnit::Rounds => "rounds",
+        }
+    }
+}
+
+/// What was searched for one bound.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct BoundRow {
     /// The most stale choices; `None` where memory is always sequentially consistent.
     pub stale: Option<u32>,
     /// The bound.
     pub bound: u32,
-    /// Distinct states (or happens-before graphs) with at most that many preemptions.
+    /// Distinct states (or happens-before graphs) with at most that many.
     pub states: u64,
     /// Transitions so far.
     pub transitions: u64,
@@ -205,6 +236,8 @@ pub struct Unreached {
 pub struct Statistics {
     /// Distinct states stored.
     pub states: u64,
+    /// Most nodes of decision diagrams in memory; `None` where states are listed one by one.
+    pub nodes: Option<u64>,
     /// Executions of a real program; `None` where states are computed.
     pub executions: Option<u64>,
     /// Visits to states that were known.
@@ -234,8 +267,10 @@ pub struct Statistics {
     pub search_seconds: f64,
     /// Time of the translation to machine code.
     pub compile_seconds: f64,
-    /// One row per finished preemption bound.
+    /// One row per finished bound.
     pub per_bound: Vec<BoundRow>,
+    /// What the bounds of `per_bound` and of the verdict count.
+    pub bound_unit: BoundUnit,
     /// How many statements each process type has; empty where it was not recorded which were reached.
     pub statements: Vec<(String, u64)>,
     /// What threads did that others may have had to wait for; `None` where one thread searched alone, or where they share
@@ -262,9 +297,6 @@ impl Contention {
         self.shared_bytes += other.shared_bytes;
     }
 }
-
-/// How the sentence begins of a claim that nothing could have refuted.
-pub const NOTHING_TO_CHECK: &str = "nothing to check: ";
 
 /// A verdict with the sentence that says what it means.
 #[derive(Clone, Debug, PartialEq)]

@@ -253,8 +253,13 @@ impl Clock {
             ));
         }
         if let Some((why, times)) = &self.failed {
+            // Whoever removes the folder, or a disk that fails, takes the earlier ones along.
+            let kept = match Manifest::read(folder) {
+                Ok(manifest) if manifest.number > 0 => "the previous one can be resumed",
+                _ => "there is none that can be resumed",
+            };
             notes.push(format!(
-                "{times} checkpoints could not be written ({why}); the previous one is intact, and the search continued"
+                "{times} checkpoints could not be written ({why}); {kept}, and the search continued"
             ));
         }
         notes

@@ -11,6 +11,8 @@
 //! Invariant: what cannot be read as it was written is refused, never guessed; what cannot be written ends in a note or an
 //! inconclusive answer, never in a wrong one.
 
+#![forbid(unsafe_code)]
+
 mod buckets;
 mod candidates;
 pub mod checkpoint;
@@ -38,7 +40,7 @@ use preempt_check::search::partitioned::{
     Cycles, Elsewhere, Outcome, Owner, Partition, explore, explore_cycles, finite_options,
     note_reduction, partition, trace_back,
 };
-use preempt_check::{Budget, Finding, Options, Preemptions};
+use preempt_check::{Budget, Covered, Finding, Options, Preemptions};
 use preempt_core::{Stop, System, ViolationKind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -130,7 +132,7 @@ impl Saved {
         let (found, saver) = match explore(search, budget) {
             Ok(explored) => explored,
             Err(Broken(why)) => {
-                return Finding { stop: Some(Stop::Disk), notes: vec![why], ..Finding::default() };
+                return Finding { notes: vec![why], ..Finding::new(Covered::Part(Stop::Disk)) };
             }
         };
         let kept = finished::write(&self.folder, search, job, &found);

@@ -7,36 +7,10 @@
 //! Names are interned to small numbers, once per exploration, so that a state can be a flat
 //! vector. Workers that explore in parallel share the table.
 
+use crate::ids::{ObjectId, ThreadId};
+use crate::loops::{Conduct, Loops, Was};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// A thread of the program under test.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct ThreadId(pub u32);
-
-/// A shared object of the program under test.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct ObjectId(pub u32);
-
-impl ThreadId {
-    /// The thread that runs the body of the test.
-    pub const MAIN: ThreadId = ThreadId(0);
-
-    /// As an index.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-impl ObjectId {
-    /// No object.
-    pub const NONE: ObjectId = ObjectId(u32::MAX);
-
-    /// As an index.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
 
 #[derive(Default)]
 struct Interned {
@@ -57,9 +31,6 @@ struct Shared {
     loops: Arc<Loops>,
 }
 
-/// Loops that yield, by what they do in a round: whether they wait for others, or give up soon.
-pub(crate) type Loops = FxHashMap<u64, bool>;
-
 /// The interned names, with a private copy per worker so that the shared table is rarely locked.
 #[derive(Clone, Default)]
 pub struct Names {
@@ -74,10 +45,15 @@ impl Names {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner).loops.clone()
     }
 
-    /// Notes whether a loop waits for others. Executions that have begun do not know it yet.
-    pub(crate) fn set_loop(&self, key: u64, waits: bool) {
+    /// Notes how a loop behaves. Executions that have begun do not know it yet.
+    pub(crate) fn set_loop(&self, key: u64, when: Vec<Was>, conduct: Conduct) {
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::make_mut(&mut shared.loops).insert(key, waits);
+        Arc::make_mut(&mut shared.loops).insert(key, when, conduct);
+    }
+
+    /// Whether loops give up after so many rounds that these were not explored one by one.
+    pub fn has_merged_rounds(&self) -> bool {
+        self.loops().gives_up
     }
 
     /// How many threads and objects have names.

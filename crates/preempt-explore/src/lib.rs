@@ -8,13 +8,17 @@
 //! This crate knows threads, objects, actions and schedules. It knows no coroutine and no
 //! standard library facade; those live in the crate `preempt`.
 
+#![forbid(unsafe_code)]
+
 pub mod caching;
 mod clock;
 pub mod delay;
 pub mod forward;
 mod histories;
 mod identity;
+mod ids;
 pub mod iterative;
+mod loops;
 mod mix;
 mod mutation;
 mod operation;
@@ -31,6 +35,7 @@ mod schedule;
 mod segment;
 mod segment_table;
 mod session;
+mod simplify;
 pub mod sleep_sets;
 mod state;
 mod virtual_time;
@@ -44,7 +49,8 @@ mod random_programs;
 #[cfg(test)]
 mod random_worker_pools;
 
-pub use identity::{Names, ObjectId, ThreadId};
+pub use identity::Names;
+pub use ids::{ObjectId, ThreadId};
 pub use operation::{Action, Move, Operation, Order, POINTER, Site, Update};
 pub use race::{Access, Race};
 pub use remedy::remedies;
@@ -52,6 +58,7 @@ pub use run::{Command, Driver, Ending, Event, Mismatch, Program, Run};
 pub use schedule::{Replay, Schedule, ScheduleError, without_preemption};
 pub use segment::{Effect, Next, Segment};
 pub use session::{Finding, Halt, Limits, Row, Session, Statistics, Terminal};
+pub use simplify::simplify;
 pub use state::{Channel, ExecutionState, Object, Rules, Status, Thread};
 pub use weak::Source;
 pub use worker_pool::{

@@ -97,7 +97,7 @@ pub enum Action {
     /// Release mutex `object` and start to wait on condition variable `first`.
     Wait,
     /// After a wait on condition variable `first`: re-acquire mutex `object`. May time out if
-    /// `second` is 1.
+    /// `second` is 1; then the result is 1 and the mutex is still to be acquired.
     Reacquire,
     /// Wake one waiter: a choice when there are several.
     NotifyOne,
@@ -119,6 +119,8 @@ pub enum Action {
     TrySend,
     /// Wait until the `first`-th message of a channel was received (rendezvous channels).
     AwaitTaken,
+    /// The receiver of a rendezvous channel is about to wait: senders that do not wait may succeed.
+    Offer,
     /// Receive; disabled while empty and some sender is left. May time out if `second` is 1.
     Receive,
     /// Receive if there is a message.
@@ -231,6 +233,7 @@ impl Action {
             Action::Send => "send",
             Action::TrySend => "try_send",
             Action::AwaitTaken => "wait for the receiver",
+            Action::Offer => "begin to receive from",
             Action::Receive => "recv",
             Action::TryReceive => "try_recv",
             Action::CloseSender => "drop a sender of",

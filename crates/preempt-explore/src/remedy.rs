@@ -6,7 +6,7 @@
 use crate::{Action, Operation, Order};
 
 /// So many changes of orders are worth trying.
-const MOST: usize = 120;
+const MOST: usize = 300;
 
 /// Changes of memory orders, the weakest first: one place with a stronger order, then a release and
 /// an acquire together. `accesses` are the steps of the execution with their places in the source.

@@ -3,9 +3,9 @@
 //! `p1.0x5.1.2x3.1c2` reads: format 1, the main thread five steps, thread 1 one step, thread 2
 //! three, thread 1 with alternative 2. Threads are numbered in the order of spawning. Under weak memory the
 //! alternative is how many newer writes an access does not see; `.1f0` is a comparison that fails for
-//! no reason.
+//! no reason. `.(.0.1)x1000` at the end is a cycle that is repeated so often.
 
-use crate::{Driver, ExecutionState, Move, Run, ThreadId};
+use crate::{Driver, Ending, ExecutionState, Move, Run, ThreadId};
 use std::fmt;
 use std::str::FromStr;
 
@@ -27,21 +27,45 @@ impl Schedule {
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("p1")?;
-        for group in self.steps.chunk_by(|a, b| a == b) {
-            let (thread, choice) = group[0];
-            write!(f, ".{thread}")?;
-            match choice {
-                0 => {}
-                Move::TIMEOUT => f.write_str("t")?,
-                choice if choice & Move::FAILURE != 0 => write!(f, "f{}", choice - Move::FAILURE)?,
-                choice => write!(f, "c{choice}")?,
-            }
-            if group.len() > 1 {
-                write!(f, "x{}", group.len())?;
-            }
-        }
-        Ok(())
+        let Some((length, times)) = self.repeated() else { return write_steps(f, &self.steps) };
+        let (rest, cycles) = self.steps.split_at(self.steps.len() - length * times);
+        write_steps(f, rest)?;
+        f.write_str(".(")?;
+        write_steps(f, &cycles[..length])?;
+        write!(f, ")x{times}")
     }
+}
+
+impl Schedule {
+    /// Steps at the end that are repeated often: how many, and how often.
+    fn repeated(&self) -> Option<(usize, usize)> {
+        const OFTEN: usize = 64;
+        (2..=256).find_map(|length| {
+            let pairs = self.steps.iter().rev().zip(self.steps.iter().rev().skip(length));
+            let times = pairs.take_while(|(a, b)| a == b).count() / length + 1;
+            let cycle = &self.steps[self.steps.len().checked_sub(length)?..];
+            let uniform = cycle.iter().all(|step| *step == cycle[0]);
+            (times >= OFTEN && !uniform).then_some((length, times))
+        })
+    }
+}
+
+/// The steps with a dot before each group of equal ones.
+fn write_steps(f: &mut fmt::Formatter<'_>, steps: &[(u32, u32)]) -> fmt::Result {
+    for group in steps.chunk_by(|a, b| a == b) {
+        let (thread, choice) = group[0];
+        write!(f, ".{thread}")?;
+        match choice {
+            0 => {}
+            Move::TIMEOUT => f.write_str("t")?,
+            choice if choice & Move::FAILURE != 0 => write!(f, "f{}", choice - Move::FAILURE)?,
+            choice => write!(f, "c{choice}")?,
+        }
+        if group.len() > 1 {
+            write!(f, "x{}", group.len())?;
+        }
+    }
+    Ok(())
 }
 
 /// Why a string is no schedule.
@@ -62,7 +86,27 @@ impl FromStr for Schedule {
     type Err = ScheduleError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let mut parts = text.trim().split('.');
+        let text = text.trim();
+        let Some((once, cycle)) = text.split_once(".(") else { return Schedule::of_steps(text) };
+        let bad = || ScheduleError("a schedule ends with `)x` and a number after `(`".into());
+        let (cycle, times) = cycle.split_once(")x").ok_or_else(bad)?;
+        let times = times.parse::<usize>().map_err(|_| bad())?;
+        let mut schedule = Schedule::of_steps(once)?;
+        let cycle = Schedule::of_steps(&format!("p1{cycle}"))?.steps;
+        if cycle.len().saturating_mul(times).saturating_add(schedule.steps.len()) > LONGEST {
+            return Err(ScheduleError("the schedule is too long".into()));
+        }
+        for _ in 0..times {
+            schedule.steps.extend_from_slice(&cycle);
+        }
+        Ok(schedule)
+    }
+}
+
+impl Schedule {
+    /// Without cycles.
+    fn of_steps(text: &str) -> Result<Self, ScheduleError> {
+        let mut parts = text.split('.');
         if parts.next() != Some("p1") {
             return Err(ScheduleError("a schedule begins with `p1`".into()));
         }
@@ -105,6 +149,13 @@ impl Replay {
     pub fn new(schedule: Schedule) -> Self {
         Replay { schedule, diverged: false }
     }
+
+    /// Whether the execution is not the one that the schedule describes: a decision could not be followed, or the
+    /// program completed before the last one.
+    pub fn misses(&self, run: &Run) -> bool {
+        let is_short = run.path.len() < self.schedule.steps.len();
+        self.diverged || is_short && matches!(run.ending, None | Some(Ending::Complete))
+    }
 }
 
 impl Driver for Replay {
@@ -141,6 +192,11 @@ mod tests {
         let schedule = Schedule { steps };
         assert_eq!(schedule.to_string(), "p1.0x2.1c2.2tx2.0.1f1");
         assert_eq!(schedule.to_string().parse(), Ok(schedule));
+        let mut steps = vec![(0, 0), (2, 0)];
+        (0..100).for_each(|_| steps.extend([(1, 0), (0, 0), (0, 0)]));
+        let schedule = Schedule { steps };
+        assert_eq!(schedule.to_string(), "p1.0.2.(.1.0x2)x100");
+        assert_eq!(schedule.to_string().parse(), Ok(schedule));
     }
 
     #[test]
@@ -156,6 +212,11 @@ mod tests {
             "p1.0f",
             "p1.0f9999999999",
             "p1.-1",
+            "p1.(.0",
+            "p1.(.0)",
+            "p1.(.0)x",
+            "p1.(0)x2",
+            "p1.(.0x9999999)x9999999",
         ] {
             assert!(text.parse::<Schedule>().is_err(), "{text}");
         }

@@ -22,7 +22,8 @@ pub(crate) struct SegmentTable {
     pub(crate) by_history: Histories,
     compared: FxHashMap<u64, bool>,
     path: Vec<Move>,
-    /// Graphs of executions that were run to their ends with clocks: they have no data race.
+    /// Graphs of executions that were run to their ends with clocks: they have no data race. Also if the
+    /// program frees memory.
     executed: FxHashSet<u128>,
     /// The only thread known to operate on each object; `None` if there are several.
     users: FxHashMap<ObjectId, Option<ThreadId>>,
@@ -170,7 +171,8 @@ impl SegmentTable {
         session: &mut Session<'_, P>,
         ending: Ending,
     ) -> Result<(), Halt> {
-        if ending == Ending::Complete && session.run.rules.clocks {
+        let rules = session.run.rules;
+        if ending == Ending::Complete && (rules.clocks || rules.frees) {
             self.executed.insert(session.run.state.graph());
         }
         match session.check(ending).or_else(|| session.limit()) {

@@ -297,13 +297,12 @@ impl<'p, P: Program> Session<'p, P> {
         (fatal || !self.limits.keep_going).then_some(Halt::Failure)
     }
 
-    /// Whether a limit is reached. Cheap: the clock is read once in 64 executions.
+    /// Whether a limit is reached.
     pub fn limit(&self) -> Option<Halt> {
         if self.statistics.executions >= self.limits.executions {
             return Some(Halt::Executions);
         }
-        let look = self.statistics.executions % 64 == 0;
-        (look && self.is_late()).then_some(Halt::Time)
+        self.is_late().then_some(Halt::Time)
     }
 
     /// The deadline that counts now. A search that has lost the bounds it had finished gets some time beyond

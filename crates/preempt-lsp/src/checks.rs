@@ -106,7 +106,9 @@ impl Answer {
                 cost.preemptions, cost.steps
             );
         }
-        let open = claims.iter().find(|claim| matches!(claim.verdict, Verdict::Inconclusive(_)));
+        let open = claims
+            .iter()
+            .find(|claim| matches!(claim.verdict, Verdict::Inconclusive(_) | Verdict::Nothing));
         match (
             open,
             claims.iter().flat_map(|claim| &claim.notes).find(|n| n.starts_with("vacuous")),

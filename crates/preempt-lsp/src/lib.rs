@@ -8,6 +8,8 @@
 //! **Invariants:** no request can end the server, a text that makes a computation panic is answered with an error;
 //! a text is diagnosed when no message is waiting, so that typing is never behind.
 
+#![forbid(unsafe_code)]
+
 mod answer;
 mod boolean_fixes;
 mod boolean_names;

@@ -499,7 +499,7 @@ const HARD: &[(&str, usize)] = &[
     ("typedef A { byte «f» } A a; byte f; active proctype P() { a.f = f }", 2),
     // Labels, near and remote.
     (
-        "active proctype P() { «L»: skip; goto L } active proctype Q() { L: goto L } ltl p { [] P@L }",
+        "active proctype P() { «L»: skip; goto L } active proctype Q() { L: skip; goto L } ltl p { [] P@L }",
         2,
     ),
     (

@@ -21,6 +21,8 @@
 //! small; `degeneralize` makes it an [`Automaton`]. [`holds`] is the meaning of formulas by
 //! definition, which all of this is tested against. `stutter` and `invariance` belong to \[S19\].
 
+#![forbid(unsafe_code)]
+
 mod alternating;
 mod automaton;
 mod complement;

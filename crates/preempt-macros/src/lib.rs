@@ -3,6 +3,8 @@
 //! Written against `proc_macro` alone: the attribute is short, and a test dependency should not
 //! pull a parser of all of Rust into every build.
 
+#![forbid(unsafe_code)]
+
 use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 
 /// Turns a function into a test that runs its body once per partial order.

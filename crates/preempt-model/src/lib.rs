@@ -80,6 +80,8 @@
 //! assert_eq!(violation.message, "always: no update is lost");
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod codec;
 mod encoded;
 mod footprints;

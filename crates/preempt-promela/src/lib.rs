@@ -4,6 +4,8 @@
 //! resolved [`model::Model`]; the `ir` module lowers it to guarded moves per control state, which
 //! the reference interpreter executes.
 
+#![forbid(unsafe_code)]
+
 pub mod interpret;
 pub mod ir;
 pub mod model;

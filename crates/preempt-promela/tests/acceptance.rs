@@ -47,11 +47,10 @@ fn example_models_are_accepted_without_a_warning() {
 
 #[test]
 fn debian_examples_are_accepted_as_spin_does() {
-    let files = models_below(Path::new("/usr/share/doc/spin/examples/Examples"));
-    if files.is_empty() {
-        println!("skipped: Debian's examples of Spin are not installed");
+    if !preempt_testing::spin_examples() {
         return;
     }
+    let files = models_below(Path::new(preempt_testing::SPIN_EXAMPLES));
     assert_eq!(files.len(), 78);
     let refused = refused(&files);
     let names: Vec<&str> = refused.iter().filter_map(|(f, _)| f.file_name()?.to_str()).collect();

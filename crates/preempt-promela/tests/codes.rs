@@ -3,8 +3,19 @@
 
 mod support;
 
-use preempt_promela::syntax::{codes, render::render_all};
-use support::parse_text;
+use preempt_promela::ir::{LowerOptions, can_be_lowered};
+use preempt_promela::syntax::{Parsed, codes, render::render_all};
+
+/// Parses a text; what is wrong with its translation is found as well.
+fn parse_text(text: &str) -> Parsed {
+    let mut parsed = support::parse_text(text);
+    if let Some(model) = &parsed.model
+        && let Err(error) = can_be_lowered(model, LowerOptions::default())
+    {
+        parsed.diagnostics.push(error.diagnostic());
+    }
+    parsed
+}
 
 /// Codes whose wrong example only hints at a text too long to print.
 const TOO_LONG_TO_SHOW: &[&str] = &["P0006", "P0013", "P0017", "P0021", "P0061", "P0074", "P0075"];

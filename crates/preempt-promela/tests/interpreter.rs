@@ -56,7 +56,8 @@ fn faults_are_told_with_their_place() {
     assert!(message.contains("`a`"), "{message}");
     let (kind, message, _) = fault_of("byte z;\nactive proctype A() { z = 1 / z }");
     assert_eq!((kind, message.as_str()), (FaultKind::Runtime, "division by zero"));
-    let (kind, message, _) = fault_of("active proctype A() { chan c; c!1 }");
+    let (kind, message, _) =
+        fault_of("chan d = [1] of { byte }; active proctype A() { chan c; c!1 }");
     assert_eq!((kind, message.as_str()), (FaultKind::Runtime, "uninitialised channel"));
     let (kind, message, _) = fault_of("byte g; active proctype A() { d_step { g = 1; g == 2 } }");
     assert_eq!((kind, message.as_str()), (FaultKind::Runtime, "`d_step` blocks inside"));

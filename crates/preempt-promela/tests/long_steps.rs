@@ -33,7 +33,7 @@ fn an_endless_one_is_reported_as_such() {
     for body in [
         "do :: x = 1 - x od",
         "do :: x < 200 -> x++ :: else -> x = 17 od",
-        "again: x++; goto again",
+        "x = 0; again: x++; goto again",
         "x = 1; do :: c?x; c!x od",
     ] {
         let system = interpreter(&format!(

@@ -7,112 +7,14 @@
 //! faster.
 
 mod naive;
+mod peer;
 mod random;
 mod support;
 
-use naive::{Counts, explore};
-use preempt_promela::interpret::Interpreter;
-use preempt_promela::ir::{LowerOptions, lower};
-use random::{Random, RandomModel, c_compiler, make};
+use naive::Counts;
+use peer::{Result, modes, ours, setting, spins, workshop};
+use random::{Random, RandomModel, make};
 use std::path::Path;
-use std::process::Command;
-
-const STATE_LIMIT: u64 = 30_000;
-
-/// What came out of one side.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Result {
-    Counts(Counts),
-    /// Rejected, with the reason.
-    Rejected(String),
-    /// A step could not be completed, which ends a search; others count on.
-    Broken,
-    /// Too large, or ended early: nothing to compare.
-    Incomplete,
-}
-
-fn modes() -> [(&'static [&'static str], LowerOptions); 3] {
-    let plain = LowerOptions::default();
-    [
-        (&[], plain),
-        (&["-o3"], LowerOptions { merge: false, ..plain }),
-        (&["-o1", "-o2", "-o3"], LowerOptions::plain()),
-    ]
-}
-
-fn ours(text: &str, mut options: LowerOptions) -> Result {
-    let parsed = support::parse_text(text);
-    let Some(model) = parsed.model else {
-        return Result::Rejected(format!("{:?}", parsed.diagnostics));
-    };
-    options.count_claim = !model.claims.is_empty();
-    match lower(&model, options) {
-        Err(error) => Result::Rejected(error.to_string()),
-        Ok(program) => {
-            let interpreter = Interpreter::new(program);
-            let claim = interpreter.program().claims.first();
-            let counts = explore(&interpreter, claim, STATE_LIMIT);
-            match counts {
-                Counts { broken: true, .. } => Result::Broken,
-                Counts { stopped: true, .. } => Result::Incomplete,
-                counts => Result::Counts(counts),
-            }
-        }
-    }
-}
-
-fn spins(text: &str, flags: &[&str], folder: &Path) -> Result {
-    let file = folder.join("m.pml");
-    std::fs::write(&file, text).expect("the model can be written");
-    let _ = std::fs::remove_file(folder.join("pan.c"));
-    let spin = Command::new("spin")
-        .args(flags)
-        .args(["-a", "m.pml"])
-        .current_dir(folder)
-        .output()
-        .expect("spin runs");
-    let said = String::from_utf8_lossy(&spin.stdout).into_owned();
-    if !folder.join("pan.c").exists() {
-        return Result::Rejected(said);
-    }
-    let gcc = Command::new(c_compiler())
-        .args(["-O0", "-w", "-DSAFETY", "-DNOREDUCE", "-o", "pan", "pan.c"])
-        .current_dir(folder)
-        .output()
-        .expect("gcc runs");
-    if !gcc.status.success() {
-        // Spin's own code is wrong, as for a poll of `??` at the start of a `d_step`.
-        return Result::Rejected(String::from_utf8_lossy(&gcc.stderr).into_owned());
-    }
-    let pan = Command::new("timeout")
-        .args(["20", "./pan", "-c0", "-m100000", "-w18", "-n"])
-        .current_dir(folder)
-        .output()
-        .expect("pan runs");
-    let report = String::from_utf8_lossy(&pan.stdout).into_owned();
-    if report.contains("Search not completed") || report.contains("max search depth too small") {
-        return Result::Incomplete;
-    }
-    let number = |line: &str| line.split_whitespace().next().and_then(|n| n.parse::<f64>().ok());
-    let find = |what: &str| report.lines().find(|l| l.contains(what)).and_then(number);
-    let errors = report
-        .split("errors: ")
-        .nth(1)
-        .and_then(|rest| rest.split_whitespace().next())
-        .and_then(|n| n.parse().ok());
-    match (find("states, stored"), find("states, matched"), errors) {
-        (Some(stored), Some(matched), Some(errors)) if stored < STATE_LIMIT as f64 => {
-            Result::Counts(Counts {
-                stored: stored as u64,
-                matched: matched as u64,
-                errors,
-                stopped: false,
-                broken: false,
-            })
-        }
-        _ => Result::Incomplete,
-    }
-}
 
 /// How the two sides compare.
 enum Comparison {
@@ -241,19 +143,9 @@ fn shrink(mut model: RandomModel, mode: usize, folder: &Path, rejected: bool) ->
     }
 }
 
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
-}
-
 #[test]
 fn random_models_have_spins_counts() {
-    let present = |tool: &str, flag: &str| Command::new(tool).arg(flag).output().is_ok();
-    if !present("spin", "-V") || !present(&c_compiler(), "-v") {
-        println!("skipped: spin or gcc is not installed");
-        return;
-    }
-    let folder = std::env::temp_dir().join(format!("preempt-random-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    let Some(folder) = workshop("random") else { return };
     if let Some(file) = std::env::var_os("PREEMPT_RANDOM_FILE") {
         let text = std::fs::read_to_string(file).expect("the model can be read");
         let found: Vec<_> = (0..modes().len()).map(|mode| differ(&text, mode, &folder)).collect();

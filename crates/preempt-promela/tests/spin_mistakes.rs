@@ -20,7 +20,7 @@ struct Pair {
     right: &'static str,
 }
 
-const PAIRS: [Pair; 7] = [
+const PAIRS: [Pair; 10] = [
     Pair {
         name: "a claim that forbids nothing lets a second timeout pass",
         errors: 0,
@@ -40,6 +40,21 @@ const PAIRS: [Pair; 7] = [
         errors: 1,
         wrong: ("active proctype P() { atomic { timeout; assert(timeout) } }", 0),
         right: "active proctype P() { atomic { timeout; goto next; next: assert(timeout) } }",
+    },
+    Pair {
+        name: "a condition that is always true in front of the first statement of an option",
+        errors: 0,
+        wrong: ("byte g, x; active proctype P() { d_step { if :: g = 1 :: (x == 2) fi } }", 1),
+        right: "byte g, x; active proctype P() { d_step { if :: true -> g = 1 :: (x == 2) fi } }",
+    },
+    Pair {
+        name: "a statement behind a jump, which is never reached",
+        errors: 1,
+        wrong: (
+            "byte x; active proctype P() { { goto L } unless { do :: (x != 1) -> assert(false) :: L: x = 0 od } }",
+            0,
+        ),
+        right: "byte x; active proctype P() { { goto L; skip } unless { do :: (x != 1) -> assert(false) :: L: x = 0 od } }",
     },
     Pair {
         name: "the order of the options of a D_proctype",
@@ -80,6 +95,17 @@ const PAIRS: [Pair; 7] = [
                 active proctype E() { end: (g == 9) }
                 active proctype P() priority 2 { if :: c!1 :: enabled(0) fi }
                 active proctype R() { skip }",
+    },
+    Pair {
+        name: "the order of two receives, one of which cuts the value",
+        errors: 0,
+        wrong: (
+            "chan c = [1] of { byte }; bit b; byte v;
+             init { c!4; if :: c?b :: c?v -> assert(v == 4) fi }",
+            1,
+        ),
+        right: "chan c = [1] of { byte }; bit b; byte v;
+                init { c!4; if :: c?v -> assert(v == 4) :: c?b fi }",
     },
     Pair {
         name: "the value of a field that a receive leaves out",

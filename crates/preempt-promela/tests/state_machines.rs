@@ -97,9 +97,7 @@ fn compare(file: &Path, flags: &[&str], options: LowerOptions, folder: &Path) ->
 
 #[test]
 fn control_states_are_spins() {
-    let present = |tool: &str, flag: &str| Command::new(tool).arg(flag).output().is_ok();
-    if !present("spin", "-V") || !present("gcc", "--version") {
-        println!("skipped: spin or gcc is not installed");
+    if !preempt_testing::peers(&["spin", "gcc"]) {
         return;
     }
     let micro = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/micro");

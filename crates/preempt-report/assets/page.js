@@ -19,12 +19,13 @@
 
   function header() {
     document.querySelector("h1").replaceChildren(prose(data.claim));
-    const marks = { holds: "✓ holds", holds_within_bound: "✓ holds within the bound", violated: "✗ violated", inconclusive: "? inconclusive" };
+    const marks = { holds: "✓ holds", holds_within_bound: "✓ holds within the bound", violated: "✗ violated", inconclusive: "? inconclusive", nothing: "! nothing to check" };
     $("verdict").textContent = marks[data.verdict] || data.verdict;
     const facts = [data.title];
     if (data.property) facts.push("property: " + data.property);
     if (count) {
-      facts.push(plural(count, "step"), plural(data.cost[1], "preemption"), plural(data.cost[2], "switch", "switches"));
+      const shown = count < data.cost[0] ? ` (the first ${count.toLocaleString("en")} are shown)` : "";
+      facts.push(plural(data.cost[0], "step") + shown, plural(data.cost[1], "preemption"), plural(data.cost[2], "switch", "switches"));
     }
     if (data.failure && data.failure.simplest) facts.push("no simpler execution fails");
     if (data.numbers.states) facts.push(plural(data.numbers.states, "state") + ` in ${time(data.numbers.seconds)}`);

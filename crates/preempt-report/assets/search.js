@@ -23,17 +23,26 @@ function searchPanel(holder) {
   coverage();
   bounds();
   table("the search", [
-    ["states stored", whole(numbers.states)],
-    ...(numbers.revisits ? [["states visited again", whole(numbers.revisits)]] : []),
-    ["states matched", whole(numbers.matched)],
-    ["transitions", whole(numbers.transitions)],
-    ["atomic steps", whole(numbers.atomic)],
-    ["depth reached", whole(numbers.depth)],
+    ...counted(),
     ["errors", whole(numbers.errors)],
     ...(numbers.vector ? [["state vector", `${whole(numbers.vector)} bytes`]] : []),
     ["memory", `${(numbers.memory / 1048576).toFixed(1)} MB`],
     ["time", numbers.seconds < 1 ? `${Math.round(numbers.seconds * 1000)} ms` : `${numbers.seconds.toFixed(1)} s`],
   ]);
+
+  /** What was counted depends on how was searched: states, real executions, or nodes of decision diagrams. */
+  function counted() {
+    if (numbers.nodes !== null) return [["nodes of decision diagrams, at most", whole(numbers.nodes)]];
+    if (numbers.executions !== null) return [["partial orders", whole(numbers.states)], ["executions", whole(numbers.executions)]];
+    return [
+      ["states stored", whole(numbers.states)],
+      ...(numbers.revisits ? [["states visited again", whole(numbers.revisits)]] : []),
+      ["states matched", whole(numbers.matched)],
+      ["transitions", whole(numbers.transitions)],
+      ["atomic steps", whole(numbers.atomic)],
+      ["depth reached", whole(numbers.depth)],
+    ];
+  }
 
   function meter(old, fresh, most) {
     const bar = make("span", "meter");
@@ -62,9 +71,10 @@ function searchPanel(holder) {
   function bounds() {
     const most = Math.max(1, ...numbers.bounds.map((row) => row[1]));
     let before = 0;
-    table("states by preemptions needed", numbers.bounds.map(([bound, states, , errors]) => {
+    const what = numbers.executions === null ? "states" : "partial orders", work = numbers.executions === null ? "transitions" : "executions";
+    table(`${what} by ${numbers.unit} needed`, numbers.bounds.map(([bound, states, transitions, errors]) => {
       const bar = meter(Math.min(before, states), Math.max(0, states - before), most);
-      const words = `${whole(states)} (+${whole(Math.max(0, states - before))})${errors ? `, ${whole(errors)} ✗` : ""}`;
+      const words = `${whole(states)} (+${whole(Math.max(0, states - before))}), ${whole(transitions)} ${work}${errors ? `, ${whole(errors)} ✗` : ""}`;
       before = states;
       return [`at most ${bound}`, bar, words];
     }));

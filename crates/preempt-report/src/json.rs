@@ -20,6 +20,8 @@ pub struct Subject<'a> {
     pub file: &'a str,
     /// The preemption bound that was asked for.
     pub bound: Option<u32>,
+    /// The test, where a file has several.
+    pub test: Option<&'a str>,
 }
 
 /// The report as one line of JSON: the claim's object, or for several claims one object that holds
@@ -43,8 +45,9 @@ pub fn worst(claims: &[Claim]) -> Verdict {
     let rank = |verdict: Verdict| match verdict {
         Verdict::Holds => 0,
         Verdict::HoldsWithinBound(_) => 1,
-        Verdict::Inconclusive(_) => 2,
-        Verdict::Violated => 3,
+        Verdict::Nothing => 2,
+        Verdict::Inconclusive(_) => 3,
+        Verdict::Violated => 4,
     };
     let mut worst = Verdict::Holds;
     for claim in claims {
@@ -71,14 +74,19 @@ struct ReportsJson<'a> {
 struct ReportJson<'a> {
     schema: u32,
     file: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    test: Option<&'a str>,
     property: &'a str,
     verdict: &'static str,
     bound: Option<u32>,
+    bound_unit: &'static str,
     claim: &'a str,
     complete: bool,
     stop: Option<&'static str>,
     errors: u64,
     states: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nodes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     executions: Option<u64>,
     matched: u64,
@@ -108,18 +116,22 @@ impl<'a> ReportJson<'a> {
             Verdict::HoldsWithinBound(bound) => (Some(bound), true, None),
             Verdict::Violated => (subject.bound, s.complete, None),
             Verdict::Inconclusive(stop) => (subject.bound, false, Some(stop_name(stop))),
+            Verdict::Nothing => (subject.bound, false, None),
         };
         ReportJson {
             schema: SCHEMA,
             file: subject.file,
+            test: subject.test,
             property: &claim.property,
             verdict: claim.verdict.name(),
             bound,
+            bound_unit: s.bound_unit.name(),
             claim: &claim.sentence,
             complete,
             stop,
             errors: s.errors,
             states: s.states,
+            nodes: s.nodes,
             executions: s.executions,
             matched: s.matched,
             transitions: s.transitions,
@@ -172,6 +184,7 @@ fn stop_name(stop: Stop) -> &'static str {
         Stop::Bound => "bound",
         Stop::PeerLost => "peer_lost",
         Stop::Disk => "disk",
+        Stop::Bug => "bug",
     }
 }
 

@@ -15,11 +15,12 @@ use crate::message::halves;
 use crate::{Cast, Look, fit, remarks, why};
 use cell::{change_texts, net_changes};
 use layout::Layout;
-use preempt_core::{ProcessId, Switch, Trace, TraceStep, Violation, grouped};
+use preempt_core::{ProcessId, Switch, SwitchCount, Trace, TraceStep, Violation, grouped};
 
 /// Draws a whole trace, with the failure at its end.
 pub fn render(trace: &Trace, violation: Option<&Violation>, look: &Look) -> String {
-    let trace = &*trace.decisive();
+    // The counts are those of the whole execution, as everywhere else.
+    let (whole, trace) = (trace.cost(), &*trace.decisive());
     let mut lanes = Lanes::new(Cast::of(trace).processes_only(), look);
     lanes.remarks = (0..trace.steps.len()).map(|at| remarks(trace, at)).collect();
     lanes.layout = Layout::for_trace(trace, &lanes.cast, look);
@@ -53,7 +54,7 @@ pub fn render(trace: &Trace, violation: Option<&Violation>, look: &Look) -> Stri
     }
     out.push_str(&lanes.cycle_end());
     if let Some(violation) = violation {
-        out.push_str(&lanes.failure(trace, violation));
+        out.push_str(&lanes.failure(trace, whole, violation));
     }
     out.push_str(&lanes.resting(trace));
     out
@@ -253,12 +254,11 @@ impl Lanes {
         format!("{}\n", self.look.paint(Tone::Strong, &fit::cut(line, self.look.width, "")))
     }
 
-    fn failure(&self, trace: &Trace, violation: &Violation) -> String {
+    fn failure(&self, trace: &Trace, cost: SwitchCount, violation: &Violation) -> String {
         let place = match violation.line {
             0 => String::new(),
             line => format!(" ({}:{line})", fit::clean(&violation.file)),
         };
-        let cost = trace.cost();
         let text = format!(
             "{} {}{place}",
             self.look.glyph("✗", "!!"),
@@ -279,8 +279,12 @@ impl Lanes {
             Some(stale) if stale > 0 => count(stale, "stale choice") + ", ",
             _ => String::new(),
         };
+        let shown = match trace.steps.len() as u32 {
+            shown if shown < cost.steps => format!(" (the first {shown} are shown)"),
+            _ => String::new(),
+        };
         let numbers = format!(
-            "  {}, {stale}{}, {}",
+            "  {}{shown}, {stale}{}, {}",
             count(cost.steps, "step"),
             count(cost.preemptions, "preemption"),
             if cost.switches == 1 {

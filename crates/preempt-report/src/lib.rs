@@ -31,6 +31,8 @@
 //! assert!(text.contains("x: 0 -> 1"));
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod cast;
 pub mod chart;
 mod fit;

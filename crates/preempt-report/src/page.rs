@@ -82,12 +82,16 @@ fn island(page: &Page<'_>) -> String {
     let empty = Trace::default();
     let violation = page.claim.violation.as_ref();
     let trace = violation.map(|v| &v.trace).or(page.trace).unwrap_or(&empty);
+    // The counts are those of the whole execution, as everywhere else.
+    let cost = trace.cost();
+    let cost =
+        [cost.steps as usize, cost.preemptions as usize, cost.switches as usize, trace.blocks()];
     let trace = &*trace.decisive();
     let seen: Vec<Vec<String>> = match trace.observations.seen.is_empty() {
         true => Vec::new(),
         false => (0..trace.steps.len()).map(|at| remarks(trace, at)).collect(),
     };
-    let text = to_text(&Island::new(page, trace, violation, &seen));
+    let text = to_text(&Island { cost, ..Island::new(page, trace, violation, &seen) });
     text.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
@@ -154,6 +158,12 @@ struct Numbers<'a> {
     depth: u64,
     errors: u64,
     vector: u64,
+    /// Of decision diagrams, where states are not listed.
+    nodes: Option<u64>,
+    /// Of a real program, where states are not computed.
+    executions: Option<u64>,
+    /// What the bounds count.
+    unit: &'static str,
     memory: u64,
     seconds: f64,
     /// Bound, states, transitions, errors.
@@ -176,6 +186,9 @@ impl<'a> Numbers<'a> {
             depth: s.depth,
             errors: s.errors,
             vector: s.state_bytes,
+            nodes: s.nodes,
+            executions: s.executions,
+            unit: s.bound_unit.name(),
             memory: s.memory_bytes,
             seconds: s.seconds,
             bounds: s
@@ -221,7 +234,8 @@ plain_object!(Island<'a> {
     switch, changes, output, messages, rest, reads, seen, reasons, propositions, waiting, decided,
 });
 plain_object!(Numbers<'a> {
-    states, matched, revisits, transitions, atomic, depth, errors, vector, memory, seconds, bounds,
+    states, matched, revisits, transitions, atomic, depth, errors, vector, nodes, executions, unit, memory, seconds,
+    bounds,
     unreached, statements,
 });
 plain_object!(MomentData { step, kind, title, detail });
@@ -294,7 +308,6 @@ impl<'a> Island<'a> {
         }
         let names: Vec<usize> = variables.list.iter().map(|name| strings.number(name)).collect();
         channels.resize(names.len(), false);
-        let cost = trace.cost();
         Island {
             title: page.title,
             verdict: page.claim.verdict.name(),
@@ -302,12 +315,7 @@ impl<'a> Island<'a> {
             property: &page.claim.property,
             notes: &page.claim.notes,
             numbers: Numbers::new(page.claim),
-            cost: [
-                cost.steps as usize,
-                cost.preemptions as usize,
-                cost.switches as usize,
-                trace.blocks(),
-            ],
+            cost: [0; 4],
             processes: Cast::of(trace).members().into_iter().map(|m| (m.pid, m.label)).collect(),
             sources: page.sources.iter().map(|s| (s.file.as_str(), s.text.as_str())).collect(),
             moments: moment_data(trace, violation),

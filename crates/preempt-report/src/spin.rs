@@ -84,7 +84,7 @@ pub fn render(claim: &Claim, heading: &Heading, trail: Option<&str>) -> String {
     let stopped = match claim.verdict {
         Verdict::Inconclusive(stop) => stop != Stop::LossyStore,
         Verdict::Violated => !claim.statistics.complete,
-        Verdict::Holds | Verdict::HoldsWithinBound(_) => false,
+        Verdict::Holds | Verdict::HoldsWithinBound(_) | Verdict::Nothing => false,
     };
     if stopped {
         out.push_str("Warning: Search not completed\n");

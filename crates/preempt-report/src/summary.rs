@@ -7,7 +7,7 @@
 
 use crate::look::Tone;
 use crate::{Look, fit};
-use preempt_core::{BoundRow, Claim, NOTHING_TO_CHECK, Statistics, Unreached, Verdict};
+use preempt_core::{Claim, Statistics, Unreached, Verdict};
 
 /// The whole report.
 pub fn render(claim: &Claim, look: &Look) -> String {
@@ -25,7 +25,7 @@ pub fn render(claim: &Claim, look: &Look) -> String {
     out.push_str(&numbers(&claim.statistics));
     if !claim.statistics.per_bound.is_empty() {
         out.push('\n');
-        out.push_str(&coverage(&claim.statistics.per_bound));
+        out.push_str(&coverage(&claim.statistics));
     }
     if !claim.unreached.is_empty() {
         out.push('\n');
@@ -40,7 +40,7 @@ pub fn render(claim: &Claim, look: &Look) -> String {
 pub fn sentence(claim: &Claim, look: &Look) -> String {
     let (mark, tone) = match claim.verdict {
         // A tick would say that something was proved.
-        Verdict::Holds if claim.sentence.starts_with(NOTHING_TO_CHECK) => ("!", Tone::Warning),
+        Verdict::Nothing => ("!", Tone::Warning),
         Verdict::Holds | Verdict::HoldsWithinBound(_) => (look.glyph("✓", "ok"), Tone::Good),
         Verdict::Violated => (look.glyph("✗", "!!"), Tone::Bad),
         Verdict::Inconclusive(_) => (look.glyph("?", "??"), Tone::Warning),
@@ -57,6 +57,13 @@ pub fn sentence(claim: &Claim, look: &Look) -> String {
 /// Spin's block: state vector, depth, errors, stored, matched, transitions, atomic steps, memory.
 pub fn numbers(statistics: &Statistics) -> String {
     let s = statistics;
+    if let Some(nodes) = s.nodes {
+        return format!(
+            "errors: {}\n{nodes:>9} nodes of decision diagrams, at most\n\n{}",
+            s.errors,
+            memory(s)
+        );
+    }
     let mut out = format!(
         "State-vector {} byte, depth reached {}, errors: {}\n",
         s.state_bytes, s.depth, s.errors
@@ -69,29 +76,29 @@ pub fn numbers(statistics: &Statistics) -> String {
         line(s.states + s.revisits, "states, visited");
     }
     line(s.matched, "states, matched");
-    line(
-        s.transitions,
-        if s.revisits > 0 {
-            "transitions (= visited+matched)"
-        } else {
-            "transitions (= stored+matched)"
-        },
-    );
+    // A visit to a known state counts as matched, also where the state is expanded again.
+    line(s.transitions, "transitions (= stored+matched)");
     line(s.atomic_steps, "atomic steps");
     out.push('\n');
-    let megabytes = s.memory_bytes as f64 / (1024.0 * 1024.0);
-    out.push_str(&format!("{megabytes:9.3}\ttotal actual memory usage (in Megabytes)\n"));
+    out.push_str(&memory(s));
     if s.bytes_per_state > 0.0 {
         out.push_str(&format!("{:9.1}\tbytes per stored state\n", s.bytes_per_state));
     }
     out
 }
 
-/// What each preemption bound added.
-pub fn coverage(rows: &[BoundRow]) -> String {
-    const TITLES: [&str; 5] = ["preemptions", "states", "new states", "transitions", "errors"];
+fn memory(statistics: &Statistics) -> String {
+    let megabytes = statistics.memory_bytes as f64 / (1024.0 * 1024.0);
+    format!("{megabytes:9.3}\ttotal actual memory usage (in Megabytes)\n")
+}
+
+/// What each bound added.
+pub fn coverage(statistics: &Statistics) -> String {
+    let unit = statistics.bound_unit.name();
+    let titles = [unit, "states", "new states", "transitions", "errors"];
     let mut before = 0;
-    let cells: Vec<[String; 5]> = rows
+    let cells: Vec<[String; 5]> = statistics
+        .per_bound
         .iter()
         .map(|row| {
             let new = row.states.saturating_sub(before);
@@ -106,14 +113,14 @@ pub fn coverage(rows: &[BoundRow]) -> String {
         })
         .collect();
     let widths: [usize; 5] = std::array::from_fn(|column| {
-        cells.iter().map(|row| row[column].len()).max().unwrap_or(0).max(TITLES[column].len())
+        cells.iter().map(|row| row[column].len()).max().unwrap_or(0).max(titles[column].len())
     });
     let line = |row: [&str; 5]| -> String {
         let cells: Vec<String> =
             row.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
         format!("{}\n", cells.join("  "))
     };
-    let mut out = line(TITLES);
+    let mut out = line(titles);
     for row in &cells {
         out.push_str(&line(std::array::from_fn(|column| row[column].as_str())));
     }
@@ -157,7 +164,7 @@ pub fn elapsed(statistics: &Statistics) -> String {
     out.push('\n');
     // A rate over a few milliseconds says nothing.
     let searched = if s.search_seconds > 0.0 { s.search_seconds } else { s.seconds };
-    if searched >= 0.01 {
+    if searched >= 0.01 && s.states > 0 {
         let visited = (s.states + s.revisits) as f64;
         out.push_str(&format!("rate {:9.0} states/second\n", visited / searched));
     }

@@ -4,11 +4,12 @@
 //! violations, the plain accesses that were found to race. Where no race exists, switching threads at
 //! these points loses nothing.
 
-use crate::found::{Evidence, Found, Row, Trouble};
+use crate::found::{Access, Evidence, Found, Row, Trouble};
 use crate::run::{Memory, Options, Search};
+use crate::shown;
 use crate::stale;
 use crate::symbols::{Line, Symbols};
-use crate::words;
+use crate::words::{self, Names};
 use preempt_core::{
     BoundRow, Change, Claim, Observations, Statistics, Stop, Switch, Trace, TraceStep, Value,
     Verdict, Violation, ViolationKind, Waiting, grouped,
@@ -20,6 +21,8 @@ pub struct Answer {
     pub claim: Claim,
     /// How to get to the violation again.
     pub schedule: Option<String>,
+    /// The most threads of any execution, where they were counted.
+    pub threads: usize,
 }
 
 /// What is checked, in words.
@@ -44,7 +47,10 @@ fn property(options: &Options) -> String {
 pub fn answer(options: &Options, found: &Found, symbols: &Symbols) -> Answer {
     let violation =
         found.evidence.as_ref().and_then(|evidence| violation(options, evidence, found, symbols));
-    let verdict = verdict(options, found, violation.is_some());
+    let verdict = match violation.is_none() && is_misfit(options, found) {
+        true => Verdict::Nothing,
+        false => verdict(options, found, violation.is_some()),
+    };
     let sentence = match &violation {
         Some(violation) => violation.message.clone(),
         None => sentence(options, found, symbols, verdict),
@@ -62,7 +68,7 @@ pub fn answer(options: &Options, found: &Found, symbols: &Symbols) -> Answer {
         unreached: Vec::new(),
         notes: notes(options, found, symbols),
     };
-    Answer { claim, schedule }
+    Answer { claim, schedule, threads: found.threads }
 }
 
 fn verdict(options: &Options, found: &Found, violated: bool) -> Verdict {
@@ -82,6 +88,9 @@ fn verdict(options: &Options, found: &Found, violated: bool) -> Verdict {
         }
         "done" if found.exhausted => Verdict::Holds,
         "done" => Verdict::HoldsWithinBound(options.bound.unwrap_or_else(|| most(found))),
+        "time" if options.budget && within(options, found).is_some() => {
+            Verdict::HoldsWithinBound(within(options, found).unwrap_or_default())
+        }
         "states" => Verdict::Inconclusive(Stop::Memory),
         "interrupted" => Verdict::Inconclusive(Stop::Interrupted),
         "executions" => Verdict::Inconclusive(Stop::Sampling),
@@ -102,6 +111,11 @@ fn sentence(options: &Options, found: &Found, symbols: &Symbols, verdict: Verdic
         Verdict::Holds => format!(
             "holds: none of all {} {what} violates it; {}",
             count(found.graphs),
+            points(found)
+        ),
+        Verdict::HoldsWithinBound(bound) if found.halt == "time" => format!(
+            "holds within bound {bound}: {} were searched within the time, and none violates it; {}",
+            covered(options, found),
             points(found)
         ),
         Verdict::HoldsWithinBound(bound) => {
@@ -147,33 +161,60 @@ fn sentence(options: &Options, found: &Found, symbols: &Symbols, verdict: Verdic
             }
         }
         Verdict::Inconclusive(stop) => {
-            let covered = match found.rows.last() {
-                Some(_) => {
-                    let row = |row: &Row| match options.search {
-                        Search::Orders => {
-                            format!(
-                                "all {} {what} with at most {}",
-                                count(row.graphs),
-                                both(found, row)
-                            )
-                        }
-                        _ => format!("all {what} with at most {}", both(found, row)),
-                    };
-                    let rows: Vec<String> = largest(found).into_iter().map(row).collect();
-                    format!("{} were searched, and none violates it", rows.join(", and "))
-                }
-                None => format!(
-                    "{} executions were searched, and none violates it",
-                    grouped(found.executions)
-                ),
-            };
             let why = match found.halt.as_str() {
                 "executions" => "the limit on executions was reached".to_string(),
                 _ => stop.to_string(),
             };
-            format!("inconclusive, {why}: {covered}")
+            let covered = covered(options, found);
+            format!("inconclusive, {why}: {covered} were searched, and none violates it")
         }
+        Verdict::Nothing if found.evidence.is_none() => {
+            let why = found.unsupported.as_ref().map_or("", |trouble| trouble.message.as_str());
+            format!("the schedule cannot be replayed: {why}")
+        }
+        Verdict::Nothing if options.debugger.is_some() => {
+            "the violation did not happen again under the debugger: nothing was repeated".into()
+        }
+        Verdict::Nothing => "the schedule does not fit this program: it could not be followed to its end, so nothing was repeated (has the program, or what it reads, changed?)".into(),
         Verdict::Violated => String::new(),
+    }
+}
+
+/// Whether what was to be repeated did not happen: the schedule could not be followed, or in a debugger, which is there to look
+/// at a violation, there was none.
+fn is_misfit(options: &Options, found: &Found) -> bool {
+    if options.replay.is_none() {
+        return false;
+    }
+    // Without an execution, the schedule could not even be read.
+    let Some(evidence) = found.evidence.as_ref() else { return found.unsupported.is_some() };
+    let supported = found.unsupported.is_none() && !found.nondeterministic;
+    supported && (evidence.diverged || options.debugger.is_some())
+}
+
+/// The bound on preemptions that was finished within a budget of time, as Rust tests with the facade have it:
+/// without a limit of its own, the number of stale choices grows as time allows.
+fn within(options: &Options, found: &Found) -> Option<u32> {
+    let level = options.stale.unwrap_or(0);
+    let rows = found.rows.iter().filter(|row| row.stale == level);
+    rows.map(|row| row.bound).max().filter(|bound| options.bound.is_none_or(|most| most <= *bound))
+}
+
+/// What was searched completely, in words.
+fn covered(options: &Options, found: &Found) -> String {
+    let what = match options.search {
+        Search::Orders => "partial orders",
+        Search::Schedules | Search::Random(_) => "schedules",
+    };
+    let row = |row: &Row| match options.search {
+        Search::Orders => {
+            format!("all {} {what} with at most {}", grouped(row.graphs), both(found, row))
+        }
+        _ => format!("all {what} with at most {}", both(found, row)),
+    };
+    match found.rows.is_empty() {
+        true => format!("{} executions", grouped(found.executions)),
+        false => largest(found).into_iter().map(row).collect::<Vec<_>>().join(", and "),
     }
 }
 
@@ -231,6 +272,11 @@ fn points(found: &Found) -> String {
 fn notes(options: &Options, found: &Found, symbols: &Symbols) -> Vec<String> {
     let mut notes = found.notes.clone();
     if let Some(evidence) = &found.evidence {
+        if evidence.diverged && options.replay.is_some() && kind(&evidence.kind).is_some() {
+            notes.push(
+                "the schedule could not be followed to its end: this is another execution".into(),
+            );
+        }
         notes.extend(stale::explain(evidence, symbols, &threads(evidence, symbols)));
     }
     if let Some(call) = &found.forked_because {
@@ -310,7 +356,7 @@ fn violation(
 ) -> Option<Violation> {
     let kind = kind(&evidence.kind)?;
     let threads = threads(evidence, symbols);
-    let (message, line) = message(evidence, symbols, &threads);
+    let (message, line) = message(options, evidence, symbols, &threads);
     let line = line.unwrap_or_default();
     Some(Violation {
         kind,
@@ -333,9 +379,8 @@ fn is_simplest(options: &Options, found: &Found, evidence: &Evidence) -> bool {
 
 /// The names of threads.
 fn threads(evidence: &Evidence, symbols: &Symbols) -> Vec<String> {
-    let name = |(number, thread): (usize, &crate::found::Thread)| {
-        words::thread(symbols, number, thread.start)
-    };
+    let name =
+        |(number, thread): (usize, &crate::found::Thread)| words::thread(symbols, number, thread);
     evidence.threads.iter().enumerate().map(name).collect()
 }
 
@@ -344,16 +389,24 @@ fn at(line: Option<&Line>) -> String {
 }
 
 fn with_place(symbols: &Symbols, trouble: &Trouble) -> String {
-    let line = symbols.line(trouble.pc);
+    let line = symbols.place(trouble.pc, &trouble.frames);
     match (&trouble.other, line.as_ref()) {
         (None, Some(line)) => format!("{} ({}:{})", trouble.message, line.file, line.line),
         _ => trouble.message.clone(),
     }
 }
 
-fn message(evidence: &Evidence, symbols: &Symbols, threads: &[String]) -> (String, Option<Line>) {
+fn message(
+    options: &Options,
+    evidence: &Evidence,
+    symbols: &Symbols,
+    threads: &[String],
+) -> (String, Option<Line>) {
     if let (Some(trouble), None) = (&evidence.trouble, &evidence.race) {
-        let line = symbols.line(trouble.pc);
+        let line = match &trouble.place {
+            Some(place) => Some(symbols.told(place, options.folder.as_deref())),
+            None => symbols.place(trouble.pc, &trouble.frames),
+        };
         let mut text = format!("{}{}", trouble.message, at(line.as_ref()));
         if let Some(other) = &trouble.other {
             let place = at(symbols.line(other.pc).as_ref());
@@ -365,16 +418,24 @@ fn message(evidence: &Evidence, symbols: &Symbols, threads: &[String]) -> (Strin
         let access = |access: &crate::found::Access| {
             let name = threads.get(access.thread).map_or("a thread", |name| name.as_str());
             let verb = if access.write { "writes" } else { "reads" };
-            format!("{name} {verb}{}", at(symbols.line(access.pc).as_ref()))
+            format!("{name} {verb}{}", at(symbols.place(access.pc, &access.frames).as_ref()))
         };
         let text = format!(
             "data race: {} and {}, and neither happens before the other",
             access(&race[0]),
             access(&race[1])
         );
-        return (text, symbols.line(race[1].pc));
+        return (text, symbols.place(race[1].pc, &race[1].frames));
     }
-    waits(evidence, symbols, threads)
+    let (mut text, line) = waits(evidence, symbols, threads);
+    // A thread that is gone may be the reason why others wait.
+    if let Some(panic) = evidence.panics.first() {
+        let name = threads.get(panic.thread).map_or("a thread", |name| name.as_str());
+        let place = symbols.told(&panic.place, options.folder.as_deref());
+        let message = &panic.message;
+        text.push_str(&format!(", after {name} panicked{}: {message}", at(Some(&place))));
+    }
+    (text, line)
 }
 
 /// What keeps a thread, if it waits.
@@ -385,7 +446,8 @@ fn wait(
     number: usize,
 ) -> Option<String> {
     let waits = evidence.threads[number].waits.as_ref()?;
-    let object = || words::object(symbols, waits.address);
+    let names = Names::of(evidence, symbols);
+    let object = || names.object(waits.address);
     let name = |number: usize| threads.get(number).cloned().unwrap_or_default();
     let what = match (waits.action.as_str(), waits.holder) {
         ("join", Some(target)) => format!("for {} to end", name(target)),
@@ -399,7 +461,7 @@ fn wait(
         ("yield", None) => "in a loop for a change that nobody makes".into(),
         (action, None) => format!("at {action} {}", object()),
     };
-    Some(format!("{what}{}", at(symbols.line(waits.pc).as_ref())))
+    Some(format!("{what}{}", at(symbols.place(waits.pc, &waits.frames).as_ref())))
 }
 
 /// Who waits for whom, in one sentence.
@@ -410,7 +472,8 @@ fn waits(evidence: &Evidence, symbols: &Symbols, threads: &[String]) -> (String,
     let parts: Vec<String> = threads.iter().enumerate().filter_map(part).collect();
     let waits = evidence.threads.iter().filter_map(|thread| thread.waits.as_ref());
     let places = waits.filter(|waits| waits.action != "join");
-    let place = places.map(|waits| symbols.line(waits.pc)).find(Option::is_some).flatten();
+    let place =
+        places.map(|waits| symbols.place(waits.pc, &waits.frames)).find(Option::is_some).flatten();
     (format!("{}: {}", evidence.kind, parts.join("; ")), place)
 }
 
@@ -436,7 +499,8 @@ fn waiting(evidence: &Evidence, symbols: &Symbols, threads: &[String]) -> Vec<Wa
 
 fn trace(evidence: &Evidence, symbols: &Symbols, threads: &[String]) -> Trace {
     let mut last = None;
-    let steps = evidence
+    let names = Names::of(evidence, symbols);
+    let steps: Vec<TraceStep> = evidence
         .events
         .iter()
         .map(|event| {
@@ -446,10 +510,10 @@ fn trace(evidence: &Evidence, symbols: &Symbols, threads: &[String]) -> Trace {
                 _ => Switch::None,
             };
             last = Some(event.thread);
-            let line = symbols.line(event.pc).unwrap_or_default();
+            let line = symbols.place(event.pc, &event.frames).unwrap_or_default();
             let changes = match event.number && event.before != event.after {
                 true => vec![Change {
-                    name: words::object(symbols, event.address),
+                    name: names.object(event.address),
                     from: Some(Value::Name(words::number(event.before))),
                     to: Some(Value::Name(words::number(event.after))),
                 }],
@@ -461,7 +525,7 @@ fn trace(evidence: &Evidence, symbols: &Symbols, threads: &[String]) -> Trace {
                 partner: None,
                 file: line.file,
                 line: line.line,
-                text: words::describe(symbols, threads, event)
+                text: words::describe(&names, threads, event)
                     + &stale::origin(evidence, event, symbols),
                 switch,
                 changes,
@@ -469,6 +533,34 @@ fn trace(evidence: &Evidence, symbols: &Symbols, threads: &[String]) -> Trace {
             }
         })
         .collect();
+    let mut steps = shown::select(steps, &evidence.events, symbols);
+    if steps.iter().any(|step| step.file != steps[0].file) {
+        for step in steps.iter_mut().filter(|step| !step.file.is_empty()) {
+            let file = step.file.rsplit('/').next().unwrap_or_default();
+            step.text = format!("{file}: {}", step.text);
+        }
+    }
+    if let Some([earlier, later]) = &evidence.race {
+        // The execution ends with the second access, which is no scheduling point.
+        let line = symbols.line(later.pc).unwrap_or_default();
+        let verb = |access: &Access| if access.write { "write" } else { "read" };
+        let other = threads.get(earlier.thread).map_or("a thread", |name| name.as_str());
+        let place = at(symbols.line(earlier.pc).as_ref());
+        steps.push(TraceStep {
+            process: threads.get(later.thread).cloned().unwrap_or_default(),
+            pid: later.thread,
+            partner: None,
+            file: line.file,
+            line: line.line,
+            text: format!("{}, races with the {} of {other}{place}", verb(later), verb(earlier)),
+            switch: match steps.last() {
+                Some(before) if before.pid != later.thread => Switch::Forced,
+                _ => Switch::None,
+            },
+            changes: Vec::new(),
+            output: String::new(),
+        });
+    }
     let waiting = waiting(evidence, symbols, threads);
     let observations = Observations { waiting, ..Observations::default() };
     Trace { steps, observations, ..Trace::default() }

@@ -17,6 +17,9 @@ pub struct Found {
     pub states: u64,
     /// How often the search began again with more knowledge.
     pub restarts: u32,
+    /// The most threads of any execution.
+    #[serde(default)]
+    pub threads: usize,
     /// Time of the search.
     pub seconds: f64,
     /// Memory of the search.
@@ -80,6 +83,20 @@ pub struct Trouble {
     pub pc: u64,
     /// Another place.
     pub other: Option<Other>,
+    /// The place, where the program itself has told it.
+    pub place: Option<Place>,
+    /// The calls that led there, the innermost first.
+    #[serde(default)]
+    pub frames: Vec<u64>,
+}
+
+/// A place that a program tells.
+#[derive(Deserialize, Debug)]
+pub struct Place {
+    /// The file, as the compiler was given it.
+    pub file: String,
+    /// The line.
+    pub line: u32,
 }
 
 /// Another place that belongs to a trouble.
@@ -116,6 +133,20 @@ pub struct Evidence {
     pub threads: Vec<Thread>,
     /// The steps.
     pub events: Vec<Event>,
+    /// The panics of a Rust program, in their order.
+    #[serde(default)]
+    pub panics: Vec<Panic>,
+}
+
+/// A panic, which need not be a failure.
+#[derive(Deserialize, Debug)]
+pub struct Panic {
+    /// The thread.
+    pub thread: usize,
+    /// What it says.
+    pub message: String,
+    /// Where.
+    pub place: Place,
 }
 
 /// A memory order that a place in the program might have.
@@ -136,6 +167,9 @@ pub struct Access {
     pub pc: u64,
     /// Whether it writes.
     pub write: bool,
+    /// The calls that led there, the innermost first.
+    #[serde(default)]
+    pub frames: Vec<u64>,
 }
 
 /// A thread at the end.
@@ -143,6 +177,12 @@ pub struct Access {
 pub struct Thread {
     /// Its function.
     pub start: u64,
+    /// The name that the program has given it, or nothing.
+    #[serde(default)]
+    pub name: String,
+    /// The calls that created it, the innermost first.
+    #[serde(default)]
+    pub creation: Vec<u64>,
     /// What it waits for.
     pub waits: Option<Waits>,
 }
@@ -158,6 +198,9 @@ pub struct Waits {
     pub address: u64,
     /// The thread that holds it.
     pub holder: Option<usize>,
+    /// The calls that led there, the innermost first.
+    #[serde(default)]
+    pub frames: Vec<u64>,
 }
 
 /// One step.
@@ -187,6 +230,9 @@ pub struct Event {
     pub preemption: bool,
     /// Which write an access read, where all writes are kept.
     pub source: Option<Source>,
+    /// The calls that led there, the innermost first.
+    #[serde(default)]
+    pub frames: Vec<u64>,
 }
 
 impl Event {

@@ -14,6 +14,7 @@ pub mod compile;
 pub mod found;
 pub mod run;
 pub mod runtime;
+mod shown;
 mod stale;
 pub mod symbols;
 mod words;

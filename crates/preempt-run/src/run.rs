@@ -1,6 +1,6 @@
 //! Starting a program that searches its own schedules, and waiting for its report.
 
-use crate::found::Found;
+use crate::found::{Found, Trouble};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io;
@@ -52,6 +52,10 @@ pub struct Options {
     pub program: PathBuf,
     /// Its arguments.
     pub arguments: Vec<OsString>,
+    /// The folder it is started in; otherwise the current one.
+    pub folder: Option<PathBuf>,
+    /// Its whole environment; otherwise that of this process.
+    pub variables: Option<Vec<(OsString, OsString)>>,
     /// At most so many preemptions.
     pub bound: Option<u32>,
     /// At most so many stale choices.
@@ -60,6 +64,8 @@ pub struct Options {
     pub memory: Memory,
     /// At most this long.
     pub time: Option<Duration>,
+    /// The time is a share for this program: bounds that are finished within it are a verdict.
+    pub budget: bool,
     /// At most so many executions.
     pub executions: Option<u64>,
     /// At most so many steps in an execution.
@@ -94,10 +100,13 @@ impl Options {
         Options {
             program,
             arguments,
+            folder: None,
+            variables: None,
             bound: None,
             stale: None,
             memory: Memory::Rc11,
             time: None,
+            budget: false,
             executions: None,
             depth: None,
             backend: Backend::Auto,
@@ -122,6 +131,8 @@ pub enum Failure {
     Input(String),
     /// The library in the program failed.
     Bug(String),
+    /// The program was killed before its search could report.
+    Killed(String),
 }
 
 /// The environment variable that the library reads.
@@ -136,22 +147,40 @@ const STOP: i32 = 64;
 pub const MOST_THREADS: usize = 64;
 /// The exit code of a bug in the library.
 const BUG: i32 = 101;
+/// The exit code of the library where the system does not give what it needs.
+const REFUSED: i32 = 102;
 
 /// Runs the program, and again in forked processes if it destroys its own search.
 pub fn run(options: &Options, interrupted: &AtomicBool) -> Result<Found, Failure> {
     let program = find(&options.program)?;
     check_linked(&program)?;
-    match once(options, &program, interrupted) {
-        Err(Failure::Bug(_)) if options.backend == Backend::Auto && options.replay.is_none() => {
+    let is_repeated = options.backend == Backend::Auto && options.replay.is_none();
+    let found = match once(options, &program, interrupted) {
+        Err(Failure::Bug(_) | Failure::Killed(_)) if is_repeated => {
             let again = Options { backend: Backend::Fork, ..options.clone() };
-            let mut found = once(&again, &program, interrupted)?;
-            found.notes.push(
-                "an execution damaged the process it ran in, so each was given its own".into(),
-            );
-            Ok(found)
+            once(&again, &program, interrupted).map(|mut found| {
+                found.notes.push(
+                    "an execution damaged the process it ran in, so each was given its own".into(),
+                );
+                found
+            })
         }
         other => other,
+    };
+    match found {
+        Err(Failure::Killed(how)) => Ok(killed(&how)),
+        other => other,
     }
+}
+
+/// What is known of a program that took its search with it.
+fn killed(how: &str) -> Found {
+    let message = format!(
+        "the program was killed with its search ({how}): it ended its own process group, or the system killed it"
+    );
+    let (kind, frames) = ("unsupported".into(), Vec::new());
+    let trouble = Trouble { kind, message, pc: 0, other: None, place: None, frames };
+    Found { unsupported: Some(trouble), ..stopped("killed") }
 }
 
 fn once(options: &Options, program: &Path, interrupted: &AtomicBool) -> Result<Found, Failure> {
@@ -180,6 +209,14 @@ fn once(options: &Options, program: &Path, interrupted: &AtomicBool) -> Result<F
         Ended::ByItself(status) if status.code() == Some(BUG) => {
             Err(Failure::Bug("the library in the program failed; see above".into()))
         }
+        Ended::ByItself(status) if status.code() == Some(REFUSED) => Err(Failure::Input(format!(
+            "{} cannot be run here; the line above says why (a search reserves more than 64 GiB of address \
+                 space without using it, which `ulimit -v` or a container may forbid)",
+            options.program.display()
+        ))),
+        Ended::ByItself(status) if status.code().is_none() => {
+            Err(Failure::Killed(status.to_string()))
+        }
         Ended::ByItself(status) => {
             Err(Failure::Bug(format!("the program ended without a report ({status})")))
         }
@@ -195,6 +232,7 @@ fn stopped(halt: &str) -> Found {
         graphs: 0,
         states: 0,
         restarts: 0,
+        threads: 0,
         seconds: 0.0,
         memory: 0,
         backend: String::new(),
@@ -263,6 +301,14 @@ fn command(options: &Options, program: &Path) -> Command {
         None => Command::new(program),
     };
     command.args(&options.arguments);
+    // A backtrace of a Rust program would be made by instrumented code, for minutes; reports have their own.
+    command.env("RUST_BACKTRACE", "0");
+    if let Some(folder) = &options.folder {
+        command.current_dir(folder);
+    }
+    if let Some(variables) = &options.variables {
+        command.env_clear().envs(variables.iter().map(|(name, value)| (name, value)));
+    }
     if !options.output {
         command.stdin(Stdio::null());
     }

@@ -24,11 +24,15 @@ pub fn is_supported() -> bool {
     !LIBRARY.is_empty()
 }
 
+/// Where everything is kept that programs are linked with.
+pub fn base() -> PathBuf {
+    let base = std::env::var_os("PREEMPT_RUNTIME_DIR").map(PathBuf::from);
+    base.or_else(cache).unwrap_or_else(|| std::env::temp_dir().join("preempt"))
+}
+
 /// The folder with the library, made if necessary.
 pub fn folder() -> io::Result<PathBuf> {
-    let base = std::env::var_os("PREEMPT_RUNTIME_DIR").map(PathBuf::from);
-    let base = base.or_else(cache).unwrap_or_else(|| std::env::temp_dir().join("preempt"));
-    let folder = base.join(format!("runtime-{:016x}", fingerprint(LIBRARY)));
+    let folder = base().join(format!("runtime-{:016x}", fingerprint(LIBRARY)));
     let library = folder.join(NAME);
     if fs::metadata(&library).is_ok_and(|known| known.len() == LIBRARY.len() as u64)
         && folder.join(ALIAS).exists()

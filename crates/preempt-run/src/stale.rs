@@ -30,7 +30,7 @@ fn story(
     threads: &[String],
 ) -> Option<String> {
     let source = event.source.as_ref().filter(|source| source.stale)?;
-    let line = symbols.line(event.pc).unwrap_or_default();
+    let line = symbols.place(event.pc, &event.frames).unwrap_or_default();
     let site = format!("{}:{}", line.file, line.line);
     let who = threads.get(event.thread).map_or("a thread", String::as_str);
     if source.fails {
@@ -57,7 +57,8 @@ fn story(
 
 /// Where a step is written, as seen from a file.
 fn made(evidence: &Evidence, step: Option<usize>, symbols: &Symbols, from: &str) -> Option<String> {
-    Some(place(&symbols.line(evidence.events.get(step?)?.pc)?, from))
+    let event = evidence.events.get(step?)?;
+    Some(place(&symbols.place(event.pc, &event.frames)?, from))
 }
 
 fn remedy(evidence: &Evidence, symbols: &Symbols) -> Option<String> {
@@ -66,11 +67,13 @@ fn remedy(evidence: &Evidence, symbols: &Symbols) -> Option<String> {
         .remedy
         .iter()
         .map(|change| {
-            let line = symbols.line(change.pc).unwrap_or_default();
+            let step = evidence.events.iter().find(|event| event.pc == change.pc);
+            let frames = step.map_or(&[][..], |event| &event.frames);
+            let line = symbols.place(change.pc, frames).unwrap_or_default();
             let from = file.get_or_insert_with(|| line.file.clone());
             format!(
                 "{} at {}",
-                change.order,
+                order(&change.order, &line.file),
                 place(&line, if *from == line.file { from } else { "" })
             )
         })
@@ -79,12 +82,25 @@ fn remedy(evidence: &Evidence, symbols: &Symbols) -> Option<String> {
         .then(|| format!("with {} this execution is impossible", changes.join(" and ")))
 }
 
+/// A memory order as the language of the file writes it.
+fn order<'a>(name: &'a str, file: &str) -> &'a str {
+    match name {
+        _ if !file.ends_with(".rs") => name,
+        "memory_order_relaxed" => "Relaxed",
+        "memory_order_acquire" => "Acquire",
+        "memory_order_release" => "Release",
+        "memory_order_acq_rel" => "AcqRel",
+        "memory_order_seq_cst" => "SeqCst",
+        _ => name,
+    }
+}
+
 /// In an execution that is no interleaving: where a value comes from, and what was missed.
 pub(crate) fn origin(evidence: &Evidence, event: &Event, symbols: &Symbols) -> String {
     let Some(source) = event.source.as_ref().filter(|_| evidence.stale > 0) else {
         return String::new();
     };
-    let file = symbols.line(event.pc).unwrap_or_default().file;
+    let file = symbols.place(event.pc, &event.frames).unwrap_or_default().file;
     let made = |step| made(evidence, step, symbols, &file);
     let missed = made(source.newest).filter(|_| source.stale);
     let newest = words::number(source.value);

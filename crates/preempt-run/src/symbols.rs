@@ -1,7 +1,12 @@
 //! From addresses to lines of source and names of variables.
+//!
+//! A step is shown at the line that the user wrote: of the calls that led to it, inlined ones too, the
+//! innermost that is not in a library (`std::atomic` of C++, core and std of Rust, packages of a registry).
 
-use crate::found::Module;
+use crate::found::{Module, Place};
 use object::{Object, ObjectSymbol};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// A place in the source.
@@ -11,6 +16,8 @@ pub struct Line {
     pub file: String,
     /// The line, from 1; 0 when unknown.
     pub line: u32,
+    /// The column, from 1; 0 when unknown.
+    pub column: u32,
 }
 
 struct Part {
@@ -21,9 +28,28 @@ struct Part {
     end: u64,
 }
 
+/// A call, perhaps an inlined one.
+#[derive(Clone)]
+struct Call {
+    function: String,
+    file: String,
+    line: u32,
+    column: u32,
+}
+
+impl Call {
+    fn line(&self) -> Line {
+        Line { file: shorten(&self.file), line: self.line, column: self.column }
+    }
+}
+
 /// The debug information of a process.
 pub struct Symbols {
     parts: Vec<Part>,
+    /// What was looked up.
+    known: RefCell<HashMap<u64, Vec<Call>>>,
+    /// Lines of the files that were asked for.
+    texts: RefCell<HashMap<String, Vec<String>>>,
 }
 
 impl Symbols {
@@ -44,15 +70,92 @@ impl Symbols {
                 part(&file, module.base)
             })
             .collect();
-        Symbols { parts }
+        Symbols { parts, known: RefCell::default(), texts: RefCell::default() }
     }
 
     /// Where a call that returns to `pc` is written.
     pub fn line(&self, pc: u64) -> Option<Line> {
-        let part = self.part(pc)?;
-        let location = part.lines.as_ref()?.find_location(pc - part.base - 1).ok()??;
-        let (file, line) = (location.file?, location.line?);
-        Some(Line { file: shorten(file), line })
+        self.place(pc, &[])
+    }
+
+    /// Where the user asked for what the call that returns to `pc` does: `frames` are the return addresses
+    /// of the calls that led to it, the innermost first.
+    pub fn place(&self, pc: u64, frames: &[u64]) -> Option<Line> {
+        let mut innermost = None;
+        for call in self.calls(pc, frames) {
+            if !is_library(&call.file) {
+                return Some(call.line());
+            }
+            innermost.get_or_insert(call);
+        }
+        innermost.map(|call| call.line())
+    }
+
+    /// The functions of libraries between the user's code and an operation, and whether any code of the
+    /// user's has led to it.
+    pub(crate) fn libraries(&self, pc: u64, frames: &[u64]) -> (Vec<String>, bool) {
+        let mut functions = Vec::new();
+        for call in self.calls(pc, frames) {
+            if !is_library(&call.file) {
+                return (functions, true);
+            }
+            functions.push(call.function);
+        }
+        (functions, false)
+    }
+
+    /// The calls at these addresses, inlined ones too, the innermost first.
+    fn calls(&self, pc: u64, frames: &[u64]) -> impl Iterator<Item = Call> {
+        // The innermost frame usually is the place itself.
+        let first = (frames.first() != Some(&pc)).then_some(pc);
+        first.into_iter().chain(frames.iter().copied()).flat_map(|pc| self.inlined(pc))
+    }
+
+    /// The calls that were inlined at an address, the innermost first.
+    fn inlined(&self, pc: u64) -> Vec<Call> {
+        if let Some(known) = self.known.borrow().get(&pc) {
+            return known.clone();
+        }
+        let calls = self.look_up(pc);
+        self.known.borrow_mut().insert(pc, calls.clone());
+        calls
+    }
+
+    fn look_up(&self, pc: u64) -> Vec<Call> {
+        let mut calls = Vec::new();
+        let Some(part) = self.part(pc) else { return calls };
+        let frames = part.lines.as_ref().map(|lines| lines.find_frames(pc - part.base - 1));
+        let Some(Ok(mut frames)) = frames else { return calls };
+        while let Ok(Some(frame)) = frames.next() {
+            if let Some(location) = frame.location
+                && let (Some(file), Some(line)) = (location.file, location.line)
+            {
+                let function =
+                    frame.function.and_then(|f| f.demangle().ok().map(|n| n.into_owned()));
+                let function = function.unwrap_or_default();
+                let column = location.column.unwrap_or(0);
+                calls.push(Call { function, file: file.to_string(), line, column });
+            }
+        }
+        calls
+    }
+
+    /// A place that a program has told, whose files are relative to a folder above the one it was started in.
+    pub(crate) fn told(&self, place: &Place, folder: Option<&Path>) -> Line {
+        let here = std::env::current_dir().unwrap_or_default();
+        let mut above = folder.unwrap_or(&here).ancestors().map(|base| base.join(&place.file));
+        let file = above.find(|path| path.is_file()).unwrap_or_else(|| place.file.clone().into());
+        Line { file: shorten(&file.to_string_lossy()), line: place.line, column: 0 }
+    }
+
+    /// The text of a line.
+    pub(crate) fn text(&self, line: &Line) -> Option<String> {
+        let mut texts = self.texts.borrow_mut();
+        let lines = texts.entry(line.file.clone()).or_insert_with(|| {
+            let text = std::fs::read_to_string(&line.file).unwrap_or_default();
+            text.lines().map(str::to_string).collect()
+        });
+        lines.get((line.line as usize).checked_sub(1)?).cloned()
     }
 
     /// The function or variable at an address, with an offset where it is not the beginning.
@@ -94,6 +197,13 @@ fn part(file: &Path, base: u64) -> Part {
     Part { base, lines: addr2line::Loader::new(file).ok(), symbols, end: base + end }
 }
 
+/// Whether a file belongs to a library or to the language, not to what the user works on.
+fn is_library(file: &str) -> bool {
+    let starts = ["/usr/include/", "/usr/lib/", "/usr/share/", "/rustc/", "/rust/deps/"];
+    let parts = ["/lib/rustlib/src/", "/.cargo/registry/", "/.cargo/git/", "/registry/src/"];
+    starts.iter().any(|start| file.starts_with(start)) || parts.iter().any(|p| file.contains(p))
+}
+
 /// Relative to the current folder where that is shorter.
 fn shorten(file: &str) -> String {
     let here = std::env::current_dir().unwrap_or_default();
@@ -114,6 +224,21 @@ fn demangle(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn libraries_are_told_from_the_user_s_files() {
+        for file in [
+            "/rustc/59807616e/library/core/src/sync/atomic.rs",
+            "/home/a/.rustup/toolchains/stable/lib/rustlib/src/rust/library/std/src/sync/once.rs",
+            "/home/a/.cargo/registry/src/index/crossbeam-queue-0.3.0/src/array_queue.rs",
+            "/usr/include/c++/12/bits/atomic_base.h",
+        ] {
+            assert!(is_library(file), "{file}");
+        }
+        for file in ["/home/a/queue/src/lib.rs", "src/lib.rs", "/rustcode/a.rs", "/usr/src/a.c"] {
+            assert!(!is_library(file), "{file}");
+        }
+    }
 
     #[test]
     fn names_of_c_are_not_taken_for_types() {

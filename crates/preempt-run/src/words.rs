@@ -1,25 +1,113 @@
 //! What a step does, in words.
 
-use crate::found::Event;
+use crate::found::{Event, Evidence, Thread};
 use crate::symbols::Symbols;
+use std::collections::{HashMap, HashSet};
 
-/// The name of an object: a variable, or an address.
-pub(crate) fn object(symbols: &Symbols, address: u64) -> String {
-    symbols.name(address).unwrap_or_else(|| format!("{address:#x}"))
+/// The names of objects in an execution: variables by their symbols; what has none, such as memory of the
+/// heap, by the expression that the first access to it is written with.
+pub(crate) struct Names<'a> {
+    symbols: &'a Symbols,
+    written: HashMap<u64, String>,
 }
 
-/// The name of a thread: its number and its function.
-pub(crate) fn thread(symbols: &Symbols, number: usize, start: u64) -> String {
-    match symbols.name(start) {
-        _ if number == 0 => "main".into(),
+impl<'a> Names<'a> {
+    /// Reads the names off an execution.
+    pub(crate) fn of(evidence: &Evidence, symbols: &'a Symbols) -> Self {
+        let mut written = HashMap::new();
+        for event in &evidence.events {
+            if event.address == 0 || written.contains_key(&event.address) {
+                continue;
+            }
+            if let Some(name) = expression(event, symbols).or_else(|| count(event, symbols)) {
+                written.insert(event.address, name);
+            }
+        }
+        // Objects of the same name are told apart by their addresses.
+        let mut uses: HashMap<&String, usize> = HashMap::new();
+        for name in written.values() {
+            *uses.entry(name).or_default() += 1;
+        }
+        let shared: HashSet<String> =
+            uses.into_iter().filter(|(_, uses)| *uses > 1).map(|(name, _)| name.clone()).collect();
+        for (address, name) in written.iter_mut().filter(|(_, name)| shared.contains(*name)) {
+            *name = format!("{name}@{:x}", address & 0xff_ffff);
+        }
+        Names { symbols, written }
+    }
+
+    /// The name of an object: a variable, an expression, or an address.
+    pub(crate) fn object(&self, address: u64) -> String {
+        let symbol = || self.symbols.name(address);
+        let name = self.written.get(&address).cloned();
+        symbol().or(name).unwrap_or_else(|| format!("{address:#x}"))
+    }
+}
+
+/// The expression that an operation is written with.
+fn expression(event: &Event, symbols: &Symbols) -> Option<String> {
+    // What a library does on behalf of that line is about something else.
+    let (functions, _) = symbols.libraries(event.pc, &event.frames);
+    if functions.iter().any(|name| !name.contains("sync::atomic")) {
+        return None;
+    }
+    let line = symbols.place(event.pc, &event.frames)?;
+    receiver(&symbols.text(&line)?, line.column, &event.action)
+}
+
+/// What counts references has no name in the program.
+fn count(event: &Event, symbols: &Symbols) -> Option<String> {
+    let (functions, _) = symbols.libraries(event.pc, &event.frames);
+    functions.iter().any(|name| name.contains("sync::Arc<")).then(|| "Arc's count".to_string())
+}
+
+/// What an operation is called on: `self.head` in `let h = self.head.load(Acquire);`. Of several calls on a
+/// line it is the one nearest to the column.
+fn receiver(text: &str, column: u32, action: &str) -> Option<String> {
+    let calls = [format!(".{action}("), format!(".{action}_weak("), ".fetch_update(".into()];
+    let found = calls.iter().flat_map(|call| text.match_indices(call.as_str()));
+    let (end, _) = found.min_by_key(|(at, _)| (*at + 2).abs_diff(column as usize))?;
+    let mut depth = 0_usize;
+    let mut start = end;
+    for (at, c) in text[..end].char_indices().rev() {
+        match c {
+            ')' | ']' => depth += 1,
+            '(' | '[' if depth > 0 => depth -= 1,
+            c if depth > 0 || c.is_alphanumeric() || "_.:".contains(c) => {}
+            _ => break,
+        }
+        start = at;
+    }
+    let name = &text[start..end];
+    name.starts_with(|c: char| c.is_alphabetic() || c == '_').then(|| name.to_string())
+}
+
+/// The name of a thread: its own, its function, or the line that created it.
+pub(crate) fn thread(symbols: &Symbols, number: usize, thread: &Thread) -> String {
+    if number == 0 {
+        return "main".into();
+    }
+    if !thread.name.is_empty() {
+        return format!("{} {number}", thread.name);
+    }
+    let function = symbols.name(thread.start);
+    // Every thread of Rust and of C++'s library begins with the same function.
+    let own = function.filter(|name| !name.contains("std::"));
+    let line = || {
+        let (pc, frames) = thread.creation.split_first()?;
+        let line = symbols.place(*pc, frames)?;
+        let file = line.file.rsplit('/').next()?.to_string();
+        Some(format!("thread {number} of {file}:{}", line.line))
+    };
+    match own {
         Some(function) => format!("{function} {number}"),
-        None => format!("thread {number}"),
+        None => line().unwrap_or_else(|| format!("thread {number}")),
     }
 }
 
 /// A step as text.
-pub(crate) fn describe(symbols: &Symbols, threads: &[String], event: &Event) -> String {
-    let name = || object(symbols, event.address);
+pub(crate) fn describe(names: &Names<'_>, threads: &[String], event: &Event) -> String {
+    let name = || names.object(event.address);
     let action = event.action.as_str();
     if event.timeout {
         return format!("{action} {}: times out", name());
@@ -69,5 +157,28 @@ pub(crate) fn number(value: u64) -> String {
         0..SMALL => (value as u32 as i32).to_string(),
         _ if value > u64::MAX - SMALL => (value as i64).to_string(),
         _ => format!("{value:#x}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_are_named_by_what_operations_are_called_on() {
+        let named = |text, action| receiver(text, 0, action);
+        assert_eq!(named("let h = self.head.load(Acquire);", "load").as_deref(), Some("self.head"));
+        let two = "if d.1.load(Acquire) == 1 { assert_eq!(d.0.load(Relaxed), 7); }";
+        assert_eq!(receiver(two, 8, "load").as_deref(), Some("d.1"));
+        assert_eq!(receiver(two, 44, "load").as_deref(), Some("d.0"));
+        assert_eq!(named("(*p).next.store(1, SeqCst)", "store"), None);
+        assert_eq!(named("slots[i + 1].swap(0, SeqCst)", "swap").as_deref(), Some("slots[i + 1]"));
+        assert_eq!(
+            named("if STATE.compare_exchange_weak(", "compare_exchange").as_deref(),
+            Some("STATE")
+        );
+        assert_eq!(named("*m.lock().unwrap() += 1;", "compare_exchange"), None);
+        assert_eq!(named(".load(SeqCst)", "load"), None);
+        assert_eq!(named("é.load(SeqCst)", "load").as_deref(), Some("é"));
     }
 }

@@ -234,7 +234,10 @@ async function open(model, path = "", here) {
     showSource();
     return;
   }
-  session.trail = decode(path);
+  const { recording } = info;
+  if (recording && recording.cycle !== null) session.trace = { cycle: recording.cycle, length: recording.steps };
+  // What was saved is there to be looked at: it opens at its end.
+  session.trail = decode(path || recording?.path || "");
   session.here = Math.min(here ?? session.trail.length, session.trail.length);
   await refresh();
 }

@@ -107,7 +107,7 @@ function done(known, event) {
 function verdict(claim, event) {
   const box = make("div", "claim");
   box.dataset.verdict = claim.verdict;
-  const names = { holds: "holds", holds_within_bound: `holds within ${claim.bound}`, violated: "violated", inconclusive: "inconclusive" };
+  const names = { holds: "holds", holds_within_bound: `holds within ${claim.bound}`, violated: "violated", inconclusive: "inconclusive", nothing: "nothing to check" };
   box.append(make("span", "verdict", names[claim.verdict]), make("p", "", claim.sentence));
   const { violation } = claim;
   if (violation) {
@@ -122,9 +122,9 @@ function verdict(claim, event) {
       const bar = make("meter");
       bar.max = most;
       bar.value = row.states;
-      line.insertCell().textContent = `≤ ${row.bound}`;
+      line.insertCell().textContent = `≤ ${row.bound} ${claim.bound_unit}`;
       line.insertCell().append(bar);
-      line.insertCell().textContent = many(row.states, "state");
+      line.insertCell().textContent = `${many(row.states, "state")}, ${many(row.transitions, "transition")}${row.errors ? `, ${row.errors} ✗` : ""}`;
     }
     box.append(table);
   }

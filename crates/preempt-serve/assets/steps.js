@@ -1,5 +1,5 @@
 // What can happen next: the possible steps of every process, what each would change, and what it costs.
-import { $, button, changed, laneClass, make, reconcile } from "./dom.js";
+import { $, button, changed, laneClass, make, many, reconcile } from "./dom.js";
 import { act, goBy, goTo, goToEnd, refresh, run, session, take } from "./app.js";
 
 // Of a crowd, so many processes are drawn at once; the others on request.
@@ -44,7 +44,7 @@ export const chooseStep = (by) => act(async () => {
 });
 
 export function showSteps() {
-  const { look } = session;
+  const { look } = session, { recording } = session.info;
   $("condition").placeholder = session.info.has_expressions ? "run until, e.g. len(q) > 3" : "run to a breakpoint";
   $("condition").disabled = !session.info.has_expressions;
   const box = $("steps");
@@ -56,11 +56,17 @@ export function showSteps() {
   const line = (key, className, text) => items.push({ key, what: [className, text], build: () => make("p", className, text) });
   if (look.fault) line("fault", "verdict-line bad", `✗ ${look.fault.message}${look.fault.line ? ` (line ${look.fault.line})` : ""}`);
   const ends = {
-    finished: ["good", "All processes have finished."],
+    finished: recording ? ["soft", "The execution that was saved ends here."] : ["good", "All processes have finished."],
+    violated: ["bad", "✗ Violated: the execution ends here."],
     deadlock: ["bad", "✗ Deadlock: no process can move, and not all are at a valid end."],
     broken: ["bad", "The execution cannot go on behind this step."],
   };
   if (look.end) line("end", `verdict-line ${ends[look.end][0]}`, ends[look.end][1]);
+  if (recording && session.here === recording.steps) {
+    const { steps, preemptions, switches } = recording.cost;
+    const words = [many(steps, "step"), many(preemptions, "preemption"), many(switches, "switch").replace("switchs", "switches")];
+    if (recording.verdict) line("recorded", "verdict-line bad", `✗ ${recording.message} (${words.join(", ")})`);
+  }
   if (look.indivisible) line("indivisible", "soft", "Inside an indivisible sequence: only its process can move.");
   if (session.trace?.cycle !== null && session.trace && session.here === session.trace.length) {
     line("cycle", "verdict-line bad", `From here the steps behind step ${session.trace.cycle} repeat for ever.`);
@@ -102,7 +108,9 @@ function group(process, steps) {
   element.append(head);
   if (!steps.length) {
     const ended = process.text === "-end-";
-    const waits = make("div", "waits", ended ? "ended" : process.can_move ? "takes part in a step above" : "waits");
+    // Of an execution that was saved it is not known who could have moved.
+    const idle = session.info?.recording ? (process.text ? "not scheduled here; next" : "takes no further step") : "waits";
+    const waits = make("div", "waits", ended ? "ended" : process.can_move ? "takes part in a step above" : idle);
     if (!ended) waits.append(" ", make("span", "at-line", process.line ? String(process.line) : ""), make("code", "", process.text));
     element.append(waits);
   }

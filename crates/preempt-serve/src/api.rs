@@ -91,6 +91,7 @@ fn open(explorer: &Explorer, asked: &Open) -> Result<Value, Refusal> {
                 "mistakes": subject.warnings().iter().map(show::mistake).collect::<Value>(),
                 "properties": property.collect::<Value>(),
                 "has_expressions": subject.has_expressions(),
+                "recording": subject.recording().as_ref().map(show::recording),
             })
         }
     };

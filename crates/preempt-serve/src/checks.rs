@@ -110,7 +110,7 @@ fn claim(subject: &dyn Subject, claim: &Claim) -> Value {
         json!({
             "kind": violation.kind.name(), "message": violation.message, "file": violation.file,
             "line": violation.line, "simplest": violation.simplest,
-            "preemptions": cost.preemptions, "steps": cost.steps,
+            "preemptions": cost.preemptions, "switches": cost.switches, "steps": cost.steps,
             "path": found.path, "complete": found.complete, "cycle": found.cycle,
         })
     });
@@ -121,12 +121,13 @@ fn claim(subject: &dyn Subject, claim: &Claim) -> Value {
     let rows = numbers
         .per_bound
         .iter()
-        .map(|row| json!({ "bound": row.bound, "states": row.states, "errors": row.errors }));
+        .map(|row| json!({ "bound": row.bound, "states": row.states, "transitions": row.transitions, "errors": row.errors }));
     let unreached = claim.unreached.iter().map(|code| {
         json!({ "process": code.process, "file": code.file, "line": code.line, "text": code.text })
     });
     json!({
         "property": claim.property, "verdict": claim.verdict.name(), "bound": bound,
+        "bound_unit": numbers.bound_unit.name(), "nodes": numbers.nodes, "matched": numbers.matched,
         "sentence": claim.sentence, "notes": claim.notes, "violation": violation,
         "states": numbers.states, "transitions": numbers.transitions, "depth": numbers.depth,
         "memory": numbers.memory_bytes, "seconds": numbers.seconds,

@@ -1,15 +1,17 @@
 //! The HTTP side: a page, its scripts, questions with answers in JSON, and one stream of events.
 //!
 //! **Invariants:** nothing is answered before the [guard](crate::guard) let the request in; bodies,
-//! headers, waiting times and connections are limited; no path names a file on disk.
+//! headers, waiting times and [connections](crate::connections) are limited, so that those without the token
+//! cannot keep out those with it; no path names a file on disk.
 
 use crate::api;
 use crate::assets;
+use crate::connections::{Connections, Patient, Place};
 use crate::explorer::{Explorer, Refusal};
 use crate::guard::{Denied, Guard};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderValue};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -20,11 +22,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 
 /// A path of a million steps fits, and not much more.
 const LARGEST_BODY: usize = 8 << 20;
-const MOST_CONNECTIONS: usize = 64;
 const HEADER_TIME: Duration = Duration::from_secs(10);
 const BODY_TIME: Duration = Duration::from_secs(20);
 /// Keeps a stream of events open, and finds out that nobody reads it any more.
@@ -36,27 +37,26 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 
 /// Serves until the future is dropped.
 pub(crate) async fn serve(listener: TcpListener, explorer: Arc<Explorer>, guard: Guard) {
-    let connections = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let connections = Connections::default();
     loop {
-        let Ok(permit) = connections.clone().acquire_owned().await else { return };
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
         let (explorer, guard) = (explorer.clone(), guard.clone());
-        tokio::spawn(async move {
+        connections.open(move |place| async move {
+            let place = Arc::new(place);
             let service = service_fn(|request| {
-                let (explorer, guard) = (explorer.clone(), guard.clone());
-                async move { Ok::<_, Infallible>(respond(request, &explorer, &guard).await) }
+                let (explorer, guard, place) = (explorer.clone(), guard.clone(), place.clone());
+                async move { Ok::<_, Infallible>(respond(request, &explorer, &guard, &place).await) }
             });
             // A connection that fails is the other side's affair.
             let _ = hyper::server::conn::http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(HEADER_TIME)
                 .max_buf_size(64 << 10)
-                .serve_connection(TokioIo::new(stream), service)
+                .serve_connection(TokioIo::new(Patient::new(stream)), service)
                 .await;
-            drop(permit);
         });
     }
 }
@@ -65,10 +65,11 @@ async fn respond(
     request: Request<Incoming>,
     explorer: &Arc<Explorer>,
     guard: &Guard,
+    place: &Place,
 ) -> Response<Answer> {
     let path = request.uri().path().to_string();
     let mut response = match guard.admit(&path, request.headers()) {
-        Err(denied) => refuse(&Refusal {
+        Err(denied) => last(&Refusal {
             status: 403,
             message: match denied {
                 Denied::Host => "the request is for another host name",
@@ -77,6 +78,9 @@ async fn respond(
             }
             .into(),
         }),
+        Ok(_) if !place.admit() => {
+            last(&Refusal { status: 503, message: "there are too many connections".into() })
+        }
         Ok(asked) => match asked.strip_prefix("api/") {
             Some("events") => events(&request, explorer),
             Some(question) => {
@@ -145,6 +149,13 @@ async fn question_answered(
 fn refuse(refusal: &Refusal) -> Response<Answer> {
     let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     whole(status, "application/json", json!({ "problem": refusal.message }).to_string())
+}
+
+/// A refusal after which the connection is closed.
+fn last(refusal: &Refusal) -> Response<Answer> {
+    let mut response = refuse(refusal);
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
 }
 
 fn whole(status: StatusCode, kind: &'static str, text: String) -> Response<Answer> {

@@ -12,7 +12,7 @@
 //! | `explorer`, `api` | the questions of the page and their answers |
 //! | `checks` | checks with progress, on threads of their own |
 //! | `find`, `graph` | searches from the present state: for a condition, and for a picture |
-//! | `http`, `guard`, `assets` | the server |
+//! | `http`, `guard`, `connections`, `assets` | the server |
 //!
 //! **Invariants:** only loopback, only with the token of the address, only from the server's own page;
 //! the texts of the given files are the only ones that leave the process; texts become text nodes on the
@@ -28,9 +28,12 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod api;
 mod assets;
 mod checks;
+mod connections;
 mod explorer;
 mod find;
 mod graph;
@@ -46,7 +49,7 @@ pub use subject::boolean::BooleanFile;
 pub use subject::promela::PromelaFile;
 pub use subject::recorded::RecordedFile;
 pub use subject::typed::RustModel;
-pub use subject::{Choice, Evaluate, Mistake, Origin, Question, Subject};
+pub use subject::{Choice, Evaluate, Mistake, Origin, Question, Recording, Subject};
 
 use explorer::Explorer;
 use guard::Guard;

@@ -1,8 +1,11 @@
 //! States, steps and verdicts as JSON for the page.
 
-use crate::subject::{Evaluate, Mistake};
+use crate::path;
+use crate::subject::{Evaluate, Mistake, Recording};
 use crate::walk::{Moment, Preview, Row, Walk};
-use preempt_core::{Change, ProcessId, Switch, System, TraceStep, Value as Shown};
+use preempt_core::{
+    Change, ProcessId, Switch, SwitchCount, System, TraceStep, Value as Shown, Verdict,
+};
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -141,15 +144,33 @@ pub(crate) fn in_view(
 
 /// What the first `length` steps of a path cost.
 pub(crate) fn cost(walk: &Walk, length: usize) -> Value {
-    let count = walk.cost(length);
+    count(walk.cost(length))
+}
+
+/// What an execution costs.
+fn count(count: SwitchCount) -> Value {
     json!({ "steps": count.steps, "preemptions": count.preemptions, "switches": count.switches })
 }
 
-/// Why no step is possible: `finished`, `deadlock` or `broken`; null where one is.
+/// One execution that was saved: the path along it, and what it violates.
+pub(crate) fn recording(recording: &Recording) -> Value {
+    let path = path::write(&vec![0; recording.steps]);
+    let failure = recording.failure.as_ref();
+    json!({
+        "path": path, "steps": recording.steps, "cycle": recording.cycle,
+        "cost": count(recording.cost),
+        "verdict": failure.map(|_| Verdict::Violated.name()),
+        "message": failure.map(|failure| &failure.message),
+        "file": failure.map(|failure| &failure.file), "line": failure.map(|failure| failure.line),
+    })
+}
+
+/// Why no step is possible: `finished`, `violated`, `deadlock` or `broken`; null where one is.
 pub(crate) fn end(system: &dyn System, moment: &Moment) -> Value {
     match moment.enabled.is_empty() {
         _ if moment.broken => json!("broken"),
         false => Value::Null,
+        true if moment.fault.is_some() => json!("violated"),
         true if system.is_valid_end(&moment.state) => json!("finished"),
         true => json!("deadlock"),
     }

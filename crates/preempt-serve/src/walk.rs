@@ -9,7 +9,7 @@
 
 use preempt_core::{
     Change, Enabled, Outcome, ProcessId, Step, Switch, SwitchCount, System, TraceStep,
-    changes_between, classify, describe_step,
+    changes_between, describe_step,
 };
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -43,6 +43,8 @@ pub(crate) struct Walk {
     enabled: Enabled,
     /// What is wrong with the start, or with the last step, which has no successor.
     broken: Option<u32>,
+    /// What the start violates.
+    start_fault: Option<u32>,
 }
 
 /// A step of the path, as the lanes show it.
@@ -89,8 +91,12 @@ impl Walk {
             state: Vec::new(),
             enabled: Enabled::new(),
             broken: None,
+            start_fault: None,
         };
         let outcome = system.initial(&mut walk.state);
+        if let Outcome::Violated(fault) = outcome {
+            walk.start_fault = Some(fault);
+        }
         match outcome {
             Outcome::Done | Outcome::Violated(_) => {
                 system.enabled(&mut walk.state, &mut walk.enabled)
@@ -152,8 +158,15 @@ impl Walk {
 
     /// What the last step violated.
     pub(crate) fn last_fault(&self) -> Option<u32> {
-        let last = self.faults.last().filter(|(at, _)| at + 1 == self.steps.len());
-        self.broken.or(last.map(|(_, fault)| *fault))
+        self.broken.or_else(|| self.fault_behind(self.steps.len()))
+    }
+
+    /// What the start violates, or the last of so many steps.
+    fn fault_behind(&self, steps: usize) -> Option<u32> {
+        match steps.checked_sub(1) {
+            None => self.start_fault,
+            Some(last) => self.faults.iter().find(|(at, _)| *at == last).map(|(_, fault)| *fault),
+        }
     }
 
     fn last_mover(&self) -> Option<ProcessId> {
@@ -196,7 +209,7 @@ impl Walk {
         }
         self.trail = None;
         self.choices.push(choice);
-        self.switches.push(classify(self.last_mover(), &self.enabled, &step));
+        self.switches.push(system.switch(self.last_mover(), &self.enabled, &step));
         for process in movers(&step) {
             if process >= self.moves.len() {
                 self.moves.resize(process + 1, 0);
@@ -236,6 +249,7 @@ impl Walk {
             state: self.state.clone(),
             enabled: self.enabled.clone(),
             broken: self.broken,
+            start_fault: self.start_fault,
         };
         copy.back_to(system, length);
         copy
@@ -244,7 +258,6 @@ impl Walk {
     /// The point behind the first `length` steps.
     pub(crate) fn moment(&self, system: &dyn System, length: usize) -> Moment {
         let length = length.min(self.len());
-        let fault = |at: usize| self.faults.iter().find(|(index, _)| *index + 1 == at).map(|f| f.1);
         if length == self.len() {
             return Moment {
                 state: self.state.clone(),
@@ -258,7 +271,7 @@ impl Walk {
         self.states(system, length..length + 1, &mut |_, found| state = found.to_vec());
         system.enabled(&mut state, &mut enabled);
         let last = length.checked_sub(1).map(|at| self.steps[at].mover());
-        Moment { state, enabled, last, fault: fault(length), broken: false }
+        Moment { state, enabled, last, fault: self.fault_behind(length), broken: false }
     }
 
     /// Forgets all steps behind the first `length`.
@@ -352,7 +365,7 @@ impl Moment {
     ) -> Vec<(usize, Preview)> {
         let mut after = Vec::new();
         let mut preview = |step: &Step| {
-            let switch = classify(self.last, &self.enabled, step);
+            let switch = system.switch(self.last, &self.enabled, step);
             let mut described = describe_step(system, &self.state, *step, switch);
             after.clear();
             after.extend_from_slice(&self.state);

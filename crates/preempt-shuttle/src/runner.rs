@@ -82,7 +82,8 @@ impl<S: Scheduler + 'static> Runner<S> {
 
     /// Whether a failure only means that an execution was given up.
     fn is_given_up(&self, kind: FailureKind) -> bool {
-        kind == FailureKind::StepLimit
+        // An execution that goes round in a circle comes to the limit, too.
+        matches!(kind, FailureKind::StepLimit | FailureKind::Livelock)
             && matches!(self.config.max_steps, MaxSteps::ContinueAfter(_))
     }
 
@@ -131,7 +132,7 @@ impl<S: Scheduler + 'static> Runner<S> {
 /// What tests that expect a failure look for.
 fn in_shuttles_words(kind: FailureKind, message: &str, steps: MaxSteps) -> String {
     match (kind, steps) {
-        (FailureKind::StepLimit, MaxSteps::FailAfter(steps)) => {
+        (FailureKind::StepLimit | FailureKind::Livelock, MaxSteps::FailAfter(steps)) => {
             format!("\nexceeded max_steps bound {steps}")
         }
         (FailureKind::Deadlock, _) => ["Mutex", "RwLock"]

@@ -58,7 +58,7 @@ pub(crate) fn complete(
                 claim.sentence
             ));
         }
-        Verdict::Holds | Verdict::HoldsWithinBound(_) => {
+        Verdict::Holds | Verdict::HoldsWithinBound(_) | Verdict::Nothing => {
             finding.assertions = Some(Assertions::CheckedApart(claim.statistics.states));
         }
     }

@@ -1,7 +1,7 @@
 //! Boolean programs and pushdown systems.
 
 use crate::{Control, Error, Event, Request};
-use preempt_bool::{Limits, Machine, Method, Options, Program, Switches};
+use preempt_bool::{Limits, Machine, Method, Options, Program, Switches, nothing_to_check};
 use preempt_check::{Check, Preemptions};
 use preempt_core::{Claim, Stop, Verdict};
 
@@ -90,8 +90,11 @@ fn within_preemptions(
     request: &Request,
     control: &Control<'_>,
 ) -> Result<Claim, Error> {
-    let machine = Machine::new(program, settings.target, MOST_FRAMES)
-        .map_err(|diagnostic| Error::Boolean(vec![diagnostic]))?;
+    let wrong = |diagnostic| Error::Boolean(vec![diagnostic]);
+    if let Some(claim) = nothing_to_check(program, settings.target).map_err(wrong)? {
+        return Ok(claim);
+    }
+    let machine = Machine::new(program, settings.target, MOST_FRAMES).map_err(wrong)?;
     let property = "no target reached, no assertion violated".into();
     let options = preempt_check::Options {
         deadlocks: false,

@@ -2,14 +2,18 @@
 
 use crate::Error;
 use preempt_check::Counterexample;
-use preempt_core::{Enabled, Label, Outcome, System, ViolationKind, replay};
+use preempt_core::{Enabled, Label, Outcome, Stop, System, ViolationKind, follow};
 
 /// Replays `found` on `reference`: each step is enabled where it is taken, and the end is as bad as
 /// was claimed.
-pub(crate) fn confirm(reference: &dyn System, found: &Counterexample) -> Result<(), Error> {
+pub(crate) fn confirm(
+    reference: &dyn System,
+    found: &Counterexample,
+    over: &dyn Fn() -> Option<Stop>,
+) -> Result<(), Error> {
     let bug =
         |message: String| Error::Bug(format!("the counterexample cannot be confirmed: {message}"));
-    let (_, mut state, outcome) = match replay(reference, &found.steps) {
+    let (mut state, outcome) = match follow(reference, &found.steps, over) {
         Ok(replayed) => replayed,
         // Nobody will call it a violation then, see `conclude`.
         Err(error) if error.stopped.is_some() => return Ok(()),
@@ -22,7 +26,7 @@ pub(crate) fn confirm(reference: &dyn System, found: &Counterexample) -> Result<
         };
     }
     if let Some(start) = found.cycle_start {
-        return confirm_cycle(reference, found, start).map_err(bug);
+        return confirm_cycle(reference, found, start, over).map_err(bug);
     }
     let mut enabled = Enabled::new();
     reference.enabled(&mut state, &mut enabled);
@@ -39,12 +43,20 @@ pub(crate) fn confirm(reference: &dyn System, found: &Counterexample) -> Result<
 
 /// Replays an execution that ends in a circle inside an indivisible sequence. What is seen of it was
 /// confirmed before.
-pub(crate) fn confirm_circle(reference: &dyn System, found: &Counterexample) -> Result<(), Error> {
+pub(crate) fn confirm_circle(
+    reference: &dyn System,
+    found: &Counterexample,
+    over: &dyn Fn() -> Option<Stop>,
+) -> Result<(), Error> {
     let bug =
         |message: String| Error::Bug(format!("the counterexample cannot be confirmed: {message}"));
-    replay(reference, &found.steps).map_err(|error| bug(error.to_string()))?;
+    match follow(reference, &found.steps, over) {
+        Ok(_) => {}
+        Err(error) if error.stopped.is_some() => return Ok(()),
+        Err(error) => return Err(bug(error.to_string())),
+    }
     let start = found.cycle_start.unwrap_or(found.steps.len());
-    close_cycle(reference, found, start).map(|_| ()).map_err(bug)
+    close_cycle(reference, found, start, over).map(|_| ()).map_err(bug)
 }
 
 /// The part from `start` on returns to where it began, and accepts on the way.
@@ -52,25 +64,31 @@ fn confirm_cycle(
     reference: &dyn System,
     found: &Counterexample,
     start: usize,
+    over: &dyn Fn() -> Option<Stop>,
 ) -> Result<(), String> {
-    match close_cycle(reference, found, start)? {
-        true => Ok(()),
-        false => Err("its cycle does not accept".into()),
+    match close_cycle(reference, found, start, over)? {
+        Some(false) => Err("its cycle does not accept".into()),
+        _ => Ok(()),
     }
 }
 
-/// The part from `start` on returns to where it began; says whether it accepts on the way.
+/// The part from `start` on returns to where it began; says whether it accepts on the way, or nothing if it had to be given
+/// up: then it will not be shown either.
 fn close_cycle(
     reference: &dyn System,
     found: &Counterexample,
     start: usize,
-) -> Result<bool, String> {
+    over: &dyn Fn() -> Option<Stop>,
+) -> Result<Option<bool>, String> {
     let mut state = Vec::new();
     reference.initial(&mut state);
     let mut enabled = Enabled::new();
     let mut first = None;
     let mut accepts = false;
     for (at, step) in found.steps.iter().enumerate() {
+        if at % 256 == 0 && over().is_some() {
+            return Ok(None);
+        }
         enabled.clear();
         reference.enabled(&mut state, &mut enabled);
         if at == start {
@@ -82,7 +100,7 @@ fn close_cycle(
     enabled.clear();
     reference.enabled(&mut state, &mut enabled);
     match first {
-        Some(first) if first == state => Ok(accepts),
+        Some(first) if first == state => Ok(Some(accepts)),
         _ => Err("its cycle does not close".into()),
     }
 }

@@ -1,6 +1,8 @@
 //! How a caller follows work that is under way, limits its time and ends it.
 
 use preempt_check::{Budget, Progress};
+use preempt_core::Stop;
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -18,6 +20,32 @@ pub enum Event<'a> {
     Found,
     /// A search is over; another one may follow.
     SearchEnded,
+}
+
+/// How long a counterexample may take to be confirmed and described after a limit or an interruption.
+const MOMENT: Duration = Duration::from_millis(600);
+
+/// See [`Control::showing`].
+pub(crate) struct Showing<'a> {
+    control: &'a Control<'a>,
+    /// When the interruption was noticed.
+    interrupted: Cell<Option<Instant>>,
+}
+
+impl Showing<'_> {
+    /// Why what is left has to be given up.
+    pub(crate) fn is_over(&self) -> Option<Stop> {
+        let now = Instant::now();
+        if self.control.interrupt.load(Ordering::Relaxed) {
+            let since = self.interrupted.get().unwrap_or(now);
+            self.interrupted.set(Some(since));
+            if now - since >= MOMENT {
+                return Some(Stop::Interrupted);
+            }
+        }
+        let late = |deadline: Instant| now.saturating_duration_since(deadline) >= MOMENT;
+        self.control.deadline.is_some_and(late).then_some(Stop::Time)
+    }
 }
 
 /// The caller's hand on the work: a deadline, a flag that ends it, a listener.
@@ -84,6 +112,11 @@ impl<'a> Control<'a> {
     /// Whether there is nothing left to be done in.
     pub(crate) fn is_late(&self) -> bool {
         self.time_left() == Some(Duration::ZERO)
+    }
+
+    /// The limits of showing what was found. The caller is ready to wait a moment for a counterexample that exists.
+    pub(crate) fn showing(&self) -> Showing<'_> {
+        Showing { control: self, interrupted: Cell::new(None) }
     }
 
     pub(crate) fn is_over(&self) -> bool {

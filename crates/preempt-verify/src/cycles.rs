@@ -10,7 +10,10 @@ use preempt_check::search::concurrent::nested_concurrent;
 use preempt_check::search::lasso::{preemptions_to_everywhere, shorten_cycle};
 use preempt_check::search::nested::{NestedOptions, Scheme, nested};
 use preempt_check::store::{Compact, Exact, Store, Tree};
-use preempt_check::{Budget, Finding, Preemptions, Storage, available_memory, conclude, useful_of};
+use preempt_check::{
+    Budget, Finding, Preemptions, Storage, available_memory, conclude_until, time_to_show,
+    useful_of,
+};
 use preempt_core::{
     BoundRow, Claim, Label, Locality, ProcessId, Step, System, Verdict, ViolationKind,
 };
@@ -245,8 +248,7 @@ impl Job<'_> {
             self.with_budget(memory, scheme, |budget, options| search(threads, budget, options))
         });
         if let Some(whole) = found.take_if(|_| request.storage == Storage::Auto) {
-            let compressed = || by_threads(Storage::Tree).unwrap_or_default();
-            found = Some(compressed_if_full(whole, compressed));
+            found = Some(compressed_if_full(whole, || by_threads(Storage::Tree)));
         }
         // Where product states share their system states reduction leaves more out: one thread of the other search is no worse.
         if found.is_none() && (sharing.is_none() || scheme == Scheme::Full) {
@@ -332,7 +334,8 @@ impl Job<'_> {
             let memory = self.memory() / 2;
             let shorter = control.watch(|listener| {
                 let mut budget = control.budget().memory(memory).listener(listener);
-                shorten_cycle(system, found, &mut budget.simplify(limit))
+                let show = time_to_show(system, finding, &budget);
+                shorten_cycle(system, found, &mut budget.simplify(limit).reserve(show))
             });
             if let Some(shorter) = shorter {
                 finding.counterexample = Some(shorter);
@@ -388,6 +391,8 @@ fn answer(
     let endless = question.endless.map_or(&none, |sequences| sequences.reference);
     let with_endless = Product::new(endless, property, question.stutter);
     let mut stays = false;
+    let showing = question.control.showing();
+    let over = || showing.is_over();
     if let Some(found) = &mut finding.counterexample {
         stays = found.steps.iter().any(|step| Endless::is_stay(*step));
         if let Some(start) = found.cycle_start {
@@ -403,15 +408,15 @@ fn answer(
             };
         }
         match stays {
-            true => confirm(&with_endless, found)?,
-            false => confirm(&plain, found)?,
+            true => confirm(&with_endless, found, &over)?,
+            false => confirm(&plain, found, &over)?,
         }
         let label = match question.kind {
             ViolationKind::NonProgressCycle => Some(Label::Progress),
             _ => property.counts_labels().then_some(Label::Accept),
         };
         if let Some(unfolded) = with_endless.unfold(found, label) {
-            confirm_circle(&plain, &unfolded)?;
+            confirm_circle(&plain, &unfolded, &over)?;
             *found = unfolded;
             stays = false;
         }
@@ -419,8 +424,11 @@ fn answer(
     endless::weaken(question.endless, &mut finding);
     finding.notes.splice(0..0, question.notes.iter().cloned());
     let mut claim = match stays {
-        true => endless::shown(conclude(&with_endless, &question.property, finding).claim),
-        false => conclude(&plain, &question.property, finding).claim,
+        true => {
+            let answer = conclude_until(&with_endless, &question.property, finding, &over);
+            endless::shown(answer.claim)
+        }
+        false => conclude_until(&plain, &question.property, finding, &over).claim,
     };
     if let Verdict::HoldsWithinBound(bound) = claim.verdict {
         claim.notes.push(format!(

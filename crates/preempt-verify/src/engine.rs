@@ -3,7 +3,7 @@
 use preempt_check::property::{Property, Stutter};
 use preempt_check::search::nested::NestedOptions;
 use preempt_check::search::nested_together::nested_together;
-use preempt_check::{Answer, Budget, Check, Finding};
+use preempt_check::{Budget, Check, Finding};
 use preempt_core::System;
 #[cfg(all(feature = "promela", not(debug_assertions)))]
 use preempt_native::Native;
@@ -29,11 +29,11 @@ impl<'a> Engine<'a> {
     }
 
     /// Runs a check of this system.
-    pub(crate) fn run(self, check: Check<'_>) -> Answer {
+    pub(crate) fn find(self, check: Check<'_>) -> Finding {
         match self {
             #[cfg(all(feature = "promela", not(debug_assertions)))]
-            Engine::Native(native) => check.run_compiled_for(native),
-            Engine::Any(_) => check.run(),
+            Engine::Native(native) => check.find_compiled_for(native),
+            Engine::Any(_) => check.find(),
         }
     }
 

@@ -32,6 +32,8 @@
 //! # Ok::<(), preempt_verify::Error>(())
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod assertions;
 #[cfg(feature = "boolean")]
 pub mod boolean;

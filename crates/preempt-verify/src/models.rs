@@ -23,7 +23,14 @@ pub fn verify_model<M: Model>(
     control: &Control<'_>,
 ) -> Result<Vec<Claim>, Error> {
     let system = Encoded::new(model);
-    let always = check_states(&system, &Encoded::new(model), request, control)?;
+    let mut always = check_states(&system, &Encoded::new(model), request, control)?;
+    let found_nothing = matches!(always.verdict, Verdict::Holds | Verdict::HoldsWithinBound(_));
+    if system.properties().is_empty() && !request.deadlocks && found_nothing {
+        always.verdict = Verdict::Nothing;
+        always.sentence =
+            "nothing to check: the model has no properties, and deadlocks were not asked for"
+                .into();
+    }
     let mut complete = None;
     let mut claims = Vec::new();
     for (number, property) in system.properties().iter().enumerate() {
@@ -65,7 +72,8 @@ fn check_states<M: Model>(
     let always = system.properties().iter().filter(|p| p.expectation == Expectation::Always);
     let names: Vec<&str> = always.map(|property| property.name.as_str()).collect();
     let property = match (names.is_empty(), request.deadlocks) {
-        (true, _) => "no deadlock".into(),
+        (true, true) => "no deadlock".into(),
+        (true, false) => "nothing".into(),
         (false, true) => format!("always: {}; no deadlock", names.join(", ")),
         (false, false) => format!("always: {}", names.join(", ")),
     };
@@ -113,8 +121,8 @@ fn sometimes(name: &str, seen: bool, searched: &Claim) -> Claim {
                 "inconclusive: no state that is reached with at most {bound} preemptions satisfies it ({states} states, all explored); a higher bound covers more"
             ),
         ),
-        // A violation ended the search.
-        Verdict::Violated => (
+        // A violation ended the search, or nothing was searched.
+        Verdict::Violated | Verdict::Nothing => (
             Verdict::Inconclusive(Stop::Fault),
             format!("inconclusive: none of the {states} states explored satisfies it"),
         ),

@@ -108,6 +108,7 @@ impl Request {
             max_errors: self.max_errors,
             depth: self.depth,
             memory: self.memory.map(|bytes| bytes as usize),
+            states: None,
             time: None,
             threads: self.threads,
         }

@@ -256,6 +256,7 @@ fn what_a_bound_shows_is_there_without_it() {
                         assert!(name.starts_with("sometimes"), "{}", what());
                         assert_eq!(stop, preempt_core::Stop::Bound, "{}", what());
                     }
+                    Verdict::Nothing => panic!("{}", what()),
                 }
                 if let Some(found) = &claim.violation {
                     assert!(found.trace.cost().preemptions <= bound, "{}", what());
@@ -296,7 +297,7 @@ fn a_counterexample_is_shown_like_any_other() {
     }
     let html = page(&Page { title: "two steps", claim, trace: None, sources: &[] });
     assert!(html.contains("two steps") && html.contains("process 1"));
-    let json = json::report(json::Subject { file: "graph", bound: None }, &claims);
+    let json = json::report(json::Subject { file: "graph", ..json::Subject::default() }, &claims);
     assert!(json.contains("an infinite execution violates `p`"), "{json}");
 }
 

@@ -92,14 +92,15 @@ impl Check {
         self
     }
 
-    /// All executions, however many preemptions and stale choices they need.
+    /// All executions, however many preemptions and stale choices they need, and every round of loops that give up
+    /// after many.
     pub fn unbounded(mut self) -> Self {
         self.unbounded = true;
         self
     }
 
     /// Fail if what was requested cannot be explored within the limits: an inconclusive check is a
-    /// failure.
+    /// failure, and so is one that leaves out rounds of loops that give up.
     pub fn strict(mut self) -> Self {
         self.strict = true;
         self
@@ -188,7 +189,8 @@ impl Check {
 
     /// Explore what happens if memory that a thread has freed is used again for its next allocation
     /// of the same layout, as an allocator may do: the cause of ABA. Without this no address is used
-    /// twice in an execution. Needs the feature `allocator`.
+    /// twice in an execution. Every execution is then really made, so that objects used in freed memory and memory
+    /// freed twice are found. Needs the feature `allocator`.
     pub fn reuse_addresses(mut self) -> Self {
         self.reuse_addresses = true;
         self
@@ -311,7 +313,9 @@ impl Check {
         if let Outcome::Failed(failure) = &report.outcome {
             let mut text = failure.full(&report, check.name.as_deref());
             if let Some(name) = &check.name {
-                saved::save(name, &failure.schedule);
+                if !failure.schedule.is_empty() {
+                    saved::save(name, &failure.schedule);
+                }
                 let page = html::render(name, failure, &report);
                 if let Some(path) = saved::save_page(name, &page) {
                     text.push_str(&format!("as a page: {}\n", path.display()));
@@ -354,9 +358,15 @@ impl Check {
     fn run_saved(&self, body: &(impl Fn() + Sync)) -> Report {
         let name = self.name.as_deref().filter(|_| self.replay.is_none());
         if let Some((name, schedule)) = name.and_then(|name| Some((name, saved::load(name)?))) {
-            let report = self.clone().replay(&schedule).run(body);
-            if matches!(report.outcome, Outcome::Failed(_)) {
-                return report;
+            // One that cannot be read, of another version perhaps, is of no use.
+            if schedule.parse::<Schedule>().is_ok() {
+                let report = self.clone().replay(&schedule).run(body);
+                match &report.outcome {
+                    // The test has changed since the schedule was saved.
+                    Outcome::Failed(failure) if failure.kind == FailureKind::Input => {}
+                    Outcome::Failed(_) => return report,
+                    _ => {}
+                }
             }
             saved::forget(name);
         }
@@ -379,6 +389,7 @@ impl Check {
             require_join: self.require_join,
             spurious: self.spurious,
             daemons: self.daemons,
+            all_rounds: self.unbounded,
             reuse_addresses: self.reuse_addresses,
             begin,
             name: self.name.clone(),
@@ -409,7 +420,9 @@ impl Check {
         let everything = self.unbounded && (self.stale.is_none() || found.reason.is_some());
         let outcome = match (found.failure, statistics.exhausted, finished) {
             (Some(failure), _, _) => Outcome::Failed(failure),
-            _ if found.reason == Some(Reason::Unseen) => Outcome::Inconclusive(Reason::Unseen),
+            _ if matches!(found.reason, Some(Reason::Unseen | Reason::Nothing)) => {
+                Outcome::Inconclusive(found.reason.unwrap_or(Reason::Unseen))
+            }
             (None, true, _) => Outcome::Holds,
             (None, false, Some(bound)) if !everything && self.bound.is_none_or(|b| b <= bound) => {
                 Outcome::HoldsWithinBound(bound)
@@ -439,6 +452,7 @@ impl Check {
                 .then(|| statistics.singletons as f64 / statistics.samples as f64),
             time: begin.elapsed(),
             notes: found.notes,
+            unexplored: found.unexplored,
             graphs: statistics.graphs,
         };
         if let Some(message) = self.unmet(&report, finished) {
@@ -447,11 +461,21 @@ impl Check {
         report
     }
 
+    /// Whether loops were not explored round by round. (That a comparison fails twice in a row for no reason adds
+    /// nothing that one failure does not show, unless it is counted.)
+    fn leaves_out_rounds(&self, report: &Report) -> bool {
+        report.unexplored.contains(&crate::explore::ROUNDS)
+    }
+
     /// What the check insists on and was not achieved, in words.
     fn unmet(&self, report: &Report, finished: Option<u32>) -> Option<String> {
         let explored = match &report.outcome {
-            Outcome::Failed(_) | Outcome::Holds => return None,
+            Outcome::Failed(_) => return None,
             _ if self.replay.is_some() => return None,
+            Outcome::Holds | Outcome::HoldsWithinBound(_) if self.leaves_out_rounds(report) => {
+                self.strict
+            }
+            Outcome::Holds => return None,
             Outcome::HoldsWithinBound(_) => false,
             Outcome::Inconclusive(_) => self.strict,
         };

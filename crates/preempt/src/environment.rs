@@ -12,6 +12,7 @@
 //! | `PREEMPT_LOG` | `1`: print what was covered to standard error, even if output is captured |
 
 use crate::strategy::Memory;
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -29,14 +30,19 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
-    /// Reads the variables. A value that makes no sense is reported and ignored.
+    /// Reads the variables. Panics if a value makes no sense: whoever set it wants to know.
+    #[track_caller]
     pub(crate) fn read() -> Self {
-        Self::from_lookup(|name| std::env::var(name).ok())
+        match Self::from_lookup(|name| std::env::var(name).ok()) {
+            Ok(environment) => environment,
+            Err(message) => panic!("preempt: {message}"),
+        }
     }
 
-    fn from_lookup(get: impl Fn(&str) -> Option<String>) -> Self {
+    fn from_lookup(get: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
+        let wrong = RefCell::new(Vec::new());
         let bad = |name: &str, value: &str| {
-            eprintln!("preempt: {name}={value} cannot be parsed and is ignored");
+            wrong.borrow_mut().push(format!("{name}={value} cannot be parsed"));
         };
         let number = |name: &str| {
             let value = get(name)?;
@@ -64,7 +70,7 @@ impl Environment {
             }
             parsed
         });
-        Environment {
+        let environment = Environment {
             replay: get("PREEMPT_REPLAY").filter(|s| !s.trim().is_empty()),
             preemptions: number("PREEMPT_PREEMPTIONS"),
             stale: number("PREEMPT_STALE"),
@@ -73,7 +79,9 @@ impl Environment {
             threads: number("PREEMPT_THREADS").map(|n| n as usize).filter(|&n| n > 0),
             report: get("PREEMPT_REPORT").filter(|s| !s.is_empty()).map(PathBuf::from),
             log: get("PREEMPT_LOG").is_some_and(|value| !value.is_empty() && value != "0"),
-        }
+        };
+        let wrong = wrong.into_inner();
+        if wrong.is_empty() { Ok(environment) } else { Err(wrong.join(", ")) }
     }
 }
 
@@ -96,11 +104,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_makes_sense_and_ignores_the_rest() {
+    fn what_makes_no_sense_is_an_error() {
+        for (name, value) in
+            [("PREEMPT_PREEMPTIONS", "three"), ("PREEMPT_TIME", "abc"), ("PREEMPT_MEMORY", "tso")]
+        {
+            let get = |asked: &str| (asked == name).then(|| value.to_string());
+            let error = Environment::from_lookup(get).unwrap_err();
+            assert_eq!(error, format!("{name}={value} cannot be parsed"));
+        }
+    }
+
+    #[test]
+    fn reads_what_makes_sense() {
         let read = Environment::from_lookup(|name| {
             Some(match name {
                 "PREEMPT_REPLAY" => "p1.0".into(),
-                "PREEMPT_PREEMPTIONS" => "three".into(),
+                "PREEMPT_PREEMPTIONS" => "3".into(),
                 "PREEMPT_STALE" => "2".into(),
                 "PREEMPT_MEMORY" => "sc".into(),
                 "PREEMPT_TIME" => "250ms".into(),
@@ -110,7 +129,7 @@ mod tests {
         });
         let expected = Environment {
             replay: Some("p1.0".into()),
-            preemptions: None,
+            preemptions: Some(3),
             stale: Some(2),
             memory: Some(Memory::Sc),
             time: Some(Duration::from_millis(250)),
@@ -118,6 +137,6 @@ mod tests {
             report: Some("1".into()),
             log: true,
         };
-        assert_eq!(read, expected);
+        assert_eq!(read, Ok(expected));
     }
 }

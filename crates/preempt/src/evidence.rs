@@ -1,7 +1,7 @@
 //! Everything a report needs to know about one failing execution.
 
-use crate::rt::{PanicNote, Runtime, Trouble};
-use preempt_explore::{Access, Ending, Event, ObjectId, Replay, Run, Schedule, Site};
+use crate::rt::{MemoryError, PanicNote, Runtime, Trouble};
+use preempt_explore::{Access, Ending, Event, ObjectId, Replay, Run, Schedule, Site, ThreadId};
 use rustc_hash::FxHashMap;
 
 /// Everything a report needs to know about one failing execution.
@@ -16,7 +16,8 @@ pub(crate) struct Evidence {
     /// Where objects were made.
     pub(crate) origins: FxHashMap<ObjectId, Site>,
     pub(crate) trouble: Option<Trouble>,
-    pub(crate) panics: Vec<(usize, PanicNote)>,
+    /// The panic that is the failure, if it is one.
+    pub(crate) panic: Option<(usize, PanicNote)>,
     pub(crate) threads: Vec<String>,
     /// For each thread that did not end: what it stands before.
     pub(crate) waiting: Vec<Waiting>,
@@ -61,22 +62,53 @@ pub(crate) fn evidence(runtime: &Runtime, run: Run, driver: &Replay, stack: usiz
             })
         })
         .collect();
+    let diverged = driver.misses(&run);
     Evidence {
         ending: run.ending.clone().unwrap_or(Ending::Abandoned),
         schedule: Schedule::of(&run),
         preemptions: run.preemptions,
         stale: run.stale,
         threads: run.order.iter().enumerate().map(name).collect(),
-        panics: runtime.panics.iter().map(|(t, note)| (run.ordinal(*t), note.clone())).collect(),
+        panic: panic(runtime, &run).map(|(t, note)| (run.ordinal(t), note)),
         events: renumbered(&run),
         racy: racy(&run),
         origins: runtime.registry.origins.clone(),
-        trouble: runtime.trouble.clone(),
+        trouble: runtime.trouble.clone().map(|trouble| numbered(trouble, &run)),
         waiting,
-        diverged: driver.diverged,
+        diverged,
         stack,
         steps: run.step_limit,
     }
+}
+
+/// With threads numbered in the order of spawning.
+fn numbered(trouble: Trouble, run: &Run) -> Trouble {
+    let ordinal = |thread: ThreadId| ThreadId(run.ordinal(thread) as u32);
+    match trouble {
+        Trouble::Blocked(thread, last) => Trouble::Blocked(ordinal(thread), last),
+        Trouble::Memory(thread, error) => {
+            let error = match error {
+                MemoryError::Fault(address) => MemoryError::Fault(address),
+                MemoryError::DoubleFree(before) => MemoryError::DoubleFree(ordinal(before)),
+                MemoryError::UseAfterFree(before) => MemoryError::UseAfterFree(ordinal(before)),
+            };
+            Trouble::Memory(ordinal(thread), error)
+        }
+        other => other,
+    }
+}
+
+/// The panic to be reported: the first one that nobody has dealt with. If a thread panics because another one has,
+/// that one's.
+fn panic(runtime: &Runtime, run: &Run) -> Option<(ThreadId, PanicNote)> {
+    let words = &runtime.last_words;
+    let unseen = words.iter().find(|(thread, _)| run.state.thread(*thread).has_panicked());
+    let follows = |note: &PanicNote| {
+        note.message.starts_with("called `Result::unwrap()` on an `Err` value: Any")
+    };
+    let last = words.last().or(runtime.panics.last());
+    let first = words.first().filter(|_| last.is_some_and(|(_, note)| follows(note)));
+    unseen.or(first).or(last).cloned()
 }
 
 /// The two accesses of a data race, and others to the same cell, with threads numbered in the order

@@ -14,16 +14,31 @@ use preempt_explore::{
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Runs one schedule.
+/// Said where a loop gives up so late that its rounds were not explored one by one.
+pub(crate) const ROUNDS: &str =
+    "of loops that give up after more than 8 rounds, only that they see the next change or give up";
+
+/// Said where more waits could have timed out.
+const TIMEOUTS: &str =
+    "of timeouts while others can move, only as many per execution as Check::timeouts says";
+
+/// Said where comparisons may fail for no reason.
+const EXCHANGES: &str = "of compare_exchange_weak, only one failure for no reason in a row";
+
+/// What is said of a schedule that is no execution of the test.
+const MISFIT: &str = "the schedule does not fit this test: it could not be followed to its end, so nothing was repeated";
+
+/// Runs one schedule. One that does not fit the test is a mistake of the user's, unless the execution fails all the same.
 pub(crate) fn replay(job: &Job<'_>, schedule: Schedule) -> Found {
     let mut learnt = Learnt::new(job);
     let evidence = gather(job, &mut learnt, schedule);
     let mut statistics = Statistics { executions: 1, ..Statistics::default() };
     let fails = !matches!(evidence.ending, Ending::Complete | Ending::Abandoned);
     let mut notes = Vec::new();
-    if evidence.diverged {
+    if evidence.diverged && fails {
         notes.push("the schedule could not be followed to its end: the test has changed".into());
     }
+    let misfit = evidence.diverged && !fails;
     if fails {
         notes.extend(crate::stale::explain(job, &mut learnt, &evidence));
         let finding = Finding {
@@ -34,8 +49,9 @@ pub(crate) fn replay(job: &Job<'_>, schedule: Schedule) -> Found {
         };
         statistics.failure = Some(finding);
     }
-    let failure = fails.then(|| Failure::from_evidence(evidence));
-    Found { statistics, failure, reason: Some(Reason::Replay), notes }
+    let misfit = misfit.then(|| Failure::of_input(MISFIT.into()));
+    let failure = fails.then(|| Failure::from_evidence(evidence)).or(misfit);
+    Found { statistics, failure, reason: Some(Reason::Replay), notes, unexplored: Vec::new() }
 }
 
 /// Explores on the calling thread.
@@ -43,6 +59,7 @@ pub(crate) fn explore_here(job: &Job<'_>) -> Found {
     let mut learnt = Learnt::new(job);
     let mut runtime = runtime(job, &learnt);
     let mut has_lost_rows = false;
+    let (mut has_operated, mut withholds_timeouts) = (false, false);
     let (halt, mut statistics) = loop {
         let mut session =
             Session::new(&mut runtime, job.limits.clone(), learnt.rules, learnt.names.clone());
@@ -57,6 +74,8 @@ pub(crate) fn explore_here(job: &Job<'_>) -> Found {
             _ => strategy(job, &mut session),
         };
         learnt.rules = session.run.rules;
+        has_operated |= session.run.has_operated;
+        withholds_timeouts |= session.run.withholds_timeouts;
         if halt == Halt::Restart {
             session.forget_rows();
         }
@@ -95,6 +114,7 @@ pub(crate) fn explore_here(job: &Job<'_>) -> Found {
                 .into(),
         );
     }
+    let weak_exchange = runtime.weak_exchange;
     drop(runtime);
     let failure = statistics.failure.clone().map(|finding| {
         let evidence = gather(job, &mut learnt, finding.schedule.clone());
@@ -103,12 +123,23 @@ pub(crate) fn explore_here(job: &Job<'_>) -> Found {
     });
     let reason = match halt {
         _ if unseen.is_some() => unseen,
+        Halt::Done if !has_operated => Some(Reason::Nothing),
         Halt::Time => Some(Reason::Time),
         Halt::Executions => Some(Reason::Executions),
         Halt::States => Some(Reason::States),
         Halt::Done | Halt::Failure | Halt::Restart => None,
     };
-    Found { statistics, failure, reason, notes }
+    let mut unexplored = Vec::new();
+    if !learnt.rules.all_rounds && learnt.names.has_merged_rounds() {
+        unexplored.push(ROUNDS);
+    }
+    if withholds_timeouts {
+        unexplored.push(TIMEOUTS);
+    }
+    if weak_exchange && learnt.rules.weak {
+        unexplored.push(EXCHANGES);
+    }
+    Found { statistics, failure, reason, notes, unexplored }
 }
 
 /// Strategies without bound stop at the first failure, however many preemptions it has: looks for one

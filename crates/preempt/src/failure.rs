@@ -3,7 +3,7 @@
 use crate::evidence::{Evidence, RacyAccess};
 use crate::lanes;
 use crate::quantities::{plural, preemptions, stale_choices};
-use crate::rt::Trouble;
+use crate::rt::{MemoryError, Trouble};
 use preempt_core::Trace;
 use preempt_explore::{Action, Ending, Finding};
 use std::fmt;
@@ -26,6 +26,8 @@ pub enum FailureKind {
     Nondeterminism,
     /// An execution has too many steps.
     StepLimit,
+    /// Memory was used after it was freed, freed twice, or is not there.
+    Memory,
     /// A thread is blocked by something that preempt does not control.
     Blocked,
     /// Nothing failed, but the check is strict and not everything that it requires was explored.
@@ -136,7 +138,7 @@ fn describe(evidence: &Evidence) -> Description {
         evidence.threads.get(index).cloned().unwrap_or_else(|| format!("thread {index}"))
     };
     match &evidence.ending {
-        Ending::Panic => match evidence.panics.last() {
+        Ending::Panic => match &evidence.panic {
             Some((index, note)) => {
                 let message = format!(
                     "{} panicked at {}:{}:{}:\n{}",
@@ -155,6 +157,13 @@ fn describe(evidence: &Evidence) -> Description {
             evidence,
             FailureKind::Livelock,
             "livelock: some threads wait in loops that yield, and nothing they read changes any more",
+        ),
+        Ending::Cycle(period) => waits(
+            evidence,
+            FailureKind::Livelock,
+            &format!(
+                "livelock: the last {period} steps are repeated for ever, although every thread that can move does"
+            ),
         ),
         Ending::Race(race) => {
             let verb = |write| if write { "writes" } else { "reads" };
@@ -183,10 +192,21 @@ fn describe(evidence: &Evidence) -> Description {
         }
         Ending::StepLimit => {
             let message = format!(
-                "more than {} steps: a loop without end? Loops that wait for others must call \
-                 preempt::thread::yield_now or preempt::hint::spin_loop; a longer test can raise \
-                 Check::steps",
-                evidence.steps
+                "more than {} steps: a loop without end? {}a longer test can raise Check::steps",
+                evidence.steps,
+                // A loop that yields lets others run, and its rounds would have been recognised.
+                match evidence
+                    .events
+                    .iter()
+                    .rev()
+                    .take(1000)
+                    .any(|e| e.operation.action == Action::Yield)
+                {
+                    true => "It yields, but does something else in every round; ",
+                    false =>
+                        "Loops that wait for others must call preempt::thread::yield_now or \
+                         preempt::hint::spin_loop; ",
+                }
             );
             let site = evidence.events.last().map(|e| e.operation.site);
             let (file, line) = site.map_or((String::new(), 0), |s| (s.file().into(), s.line()));
@@ -256,6 +276,34 @@ fn trouble(evidence: &Evidence) -> Description {
                 last.map_or((String::new(), 0), |(_, s)| (s.file().into(), s.line()));
             (FailureKind::Blocked, message, file, line)
         }
+        Some(Trouble::Memory(thread, error)) => {
+            let name = |thread: &preempt_explore::ThreadId| {
+                let known = evidence.threads.get(thread.index()).cloned();
+                known.unwrap_or_else(|| "a thread".into())
+            };
+            let who = name(thread);
+            let message = match error {
+                MemoryError::Fault(address) if *address < 4096 => {
+                    format!("memory error: {who} follows a null pointer (address {address:#x})")
+                }
+                MemoryError::Fault(address) => {
+                    format!("memory error: {who} accesses {address:#x}, where there is no memory")
+                }
+                MemoryError::DoubleFree(before) => {
+                    format!("double free: {who} frees memory that {} has freed", name(before))
+                }
+                MemoryError::UseAfterFree(before) => {
+                    format!(
+                        "use after free: {who} uses an object in memory that {} has freed",
+                        name(before)
+                    )
+                }
+            };
+            let site = evidence.events.last().map(|event| event.operation.site);
+            let (file, line) = site.map_or((String::new(), 0), |s| (s.file().into(), s.line()));
+            (FailureKind::Memory, format!("{message}, after the last step shown"), file, line)
+        }
+        Some(Trouble::Abort) => plain(FailureKind::Memory, "the test called abort".into()),
         Some(Trouble::DoublePanic(note)) => (
             FailureKind::Panic,
             format!(

@@ -17,7 +17,8 @@ pub(crate) fn gather_with(
     schedule: Schedule,
     stronger: &[(Site, Order)],
 ) -> Evidence {
-    for _ in 0..64 {
+    // Each loop that yields is tried out once.
+    for _ in 0..1 << 14 {
         let evidence = on_worker(job, || {
             let mut runtime = runtime(job, learnt);
             let mut run = Run::new(learnt.names.clone(), learnt.rules, job.limits.steps);
@@ -46,7 +47,7 @@ pub(crate) fn gather_with(
         racy: Vec::new(),
         origins: FxHashMap::default(),
         trouble: None,
-        panics: Vec::new(),
+        panic: None,
         threads: Vec::new(),
         waiting: Vec::new(),
         diverged: true,

@@ -25,6 +25,7 @@ pub(crate) struct Job<'a> {
     pub(crate) require_join: bool,
     pub(crate) spurious: u32,
     pub(crate) daemons: bool,
+    pub(crate) all_rounds: bool,
     pub(crate) reuse_addresses: bool,
     pub(crate) begin: Instant,
     pub(crate) name: Option<String>,
@@ -40,6 +41,8 @@ pub(crate) struct Found {
     pub(crate) failure: Option<Failure>,
     pub(crate) reason: Option<Reason>,
     pub(crate) notes: Vec<String>,
+    /// What was left out, in words.
+    pub(crate) unexplored: Vec<&'static str>,
 }
 
 /// What an exploration has learnt about the test and keeps when it begins again.
@@ -54,7 +57,8 @@ impl Learnt {
         let (spurious, daemons) = (job.spurious, job.daemons);
         let searched = job.search.is_none() && job.strategy.knows_weak_memory();
         let rc11 = job.memory == Memory::Rc11 && searched;
-        let rules = Rules { timeouts: job.timeouts, spurious, daemons, rc11, ..Rules::default() };
+        let (timeouts, all_rounds) = (job.timeouts, job.all_rounds);
+        let rules = Rules { timeouts, spurious, daemons, rc11, all_rounds, ..Rules::default() };
         Learnt { rules, names: Names::default(), knowledge: Knowledge::default() }
     }
 }
@@ -108,5 +112,6 @@ pub(crate) fn lost_worker() -> Found {
         failure: Some(Failure::of_input(message.into())),
         reason: None,
         notes: Vec::new(),
+        unexplored: Vec::new(),
     }
 }

@@ -58,7 +58,7 @@ pub(crate) fn trace(evidence: &Evidence) -> (Trace, Vec<(String, String)>) {
 
 /// What `assert_eq!` and `assert_ne!` compared: `left == right is false: left is 1, right is 2`.
 fn comparison(evidence: &Evidence) -> Option<String> {
-    let (_, note) = evidence.panics.last().filter(|_| matches!(evidence.ending, Ending::Panic))?;
+    let (_, note) = evidence.panic.as_ref().filter(|_| matches!(evidence.ending, Ending::Panic))?;
     let (_, rest) = note.message.split_once("assertion `")?;
     let (condition, rest) = rest.split_once("` failed")?;
     let (_, values) = rest.split_once("\n  left: ")?;
@@ -246,7 +246,7 @@ impl ObjectNames {
             Action::OnceCompleted => {
                 format!("{object}.{} -> {}", action.name(), event.result == 2)
             }
-            Action::Reacquire if timeout => format!("{object}: wait timed out, lock again"),
+            Action::Reacquire if timeout => format!("{object}: wait ends without notification"),
             _ if timeout => format!("{object}.{} times out", action.name()),
             _ => format!("{object}.{}", action.name()),
         }
@@ -257,7 +257,7 @@ impl ObjectNames {
 fn takes(event: &Event) -> bool {
     match event.operation.action {
         Action::Lock | Action::Reacquire | Action::ReadLock | Action::WriteLock => {
-            event.step.choice != Move::TIMEOUT || event.operation.action == Action::Reacquire
+            event.step.choice != Move::TIMEOUT
         }
         Action::TryLock | Action::TryReadLock | Action::TryWriteLock => event.result == 1,
         _ => false,

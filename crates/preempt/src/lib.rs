@@ -73,6 +73,7 @@ mod plain;
 mod pulse;
 #[cfg(feature = "check")]
 mod quantities;
+mod repeat;
 #[cfg(feature = "check")]
 mod report;
 #[cfg(feature = "check")]

@@ -149,6 +149,11 @@ fn merge(job: &Job<'_>, found: Vec<Found>) -> Found {
         if fewer {
             all.failure = other.failure;
         }
+        for cut in other.unexplored {
+            if !all.unexplored.contains(&cut) {
+                all.unexplored.push(cut);
+            }
+        }
         for note in other.notes {
             if !all.notes.contains(&note) {
                 all.notes.push(note);

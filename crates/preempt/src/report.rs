@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::quantities::{plural, preemptions, stale_choices};
+use crate::repeat;
 use preempt_core::grouped;
 use preempt_explore::Terminal;
 use rustc_hash::FxHashMap;
@@ -38,6 +39,8 @@ pub enum Reason {
     Replay,
     /// Threads share something that preempt does not see.
     Unseen,
+    /// The test does nothing that preempt sees.
+    Nothing,
 }
 
 impl fmt::Display for Reason {
@@ -49,6 +52,10 @@ impl fmt::Display for Reason {
             Reason::Sampling => "executions were sampled",
             Reason::Replay => "one schedule was replayed and did not fail",
             Reason::Unseen => "threads share something that preempt does not see",
+            Reason::Nothing => {
+                "the test does nothing that preempt sees; are its threads, locks and atomics std's? Import \
+                 preempt::thread and preempt::sync in place of std::thread and std::sync"
+            }
         })
     }
 }
@@ -96,6 +103,8 @@ pub struct Report {
     pub time: Duration,
     /// Lines worth knowing.
     pub notes: Vec<String>,
+    /// What was left out although it is within the bounds.
+    pub unexplored: Vec<&'static str>,
     pub(crate) graphs: FxHashMap<u128, (u32, Terminal)>,
 }
 
@@ -112,6 +121,7 @@ impl Report {
             unseen: None,
             time,
             notes: Vec::new(),
+            unexplored: Vec::new(),
             graphs: FxHashMap::default(),
         }
     }
@@ -197,7 +207,16 @@ impl Report {
         )
     }
 
+    /// What was covered, and what was left out, in a sentence.
     pub(crate) fn covered(&self) -> String {
+        let mut text = self.covered_in_bounds();
+        if !self.unexplored.is_empty() && self.failure().is_none() {
+            text.push_str(&format!(" ({})", self.unexplored.join("; ")));
+        }
+        text
+    }
+
+    fn covered_in_bounds(&self) -> String {
         let weak = self.per_bound.iter().any(|row| row.stale > 0);
         match (&self.outcome, self.boxes()) {
             (Outcome::Holds, _) => {
@@ -280,12 +299,10 @@ impl Failure {
                 preemptions(row.preemptions)
             ));
         }
+        text.push('\n');
         if !self.schedule.is_empty() {
-            let test = name.and_then(|n| n.rsplit("::").next()).unwrap_or("");
-            text.push_str(&format!(
-                "\nrepeat with: PREEMPT_REPLAY='{}' cargo test {test}\n",
-                self.schedule
-            ));
+            let command = repeat::command(name);
+            text.push_str(&format!("repeat with: PREEMPT_REPLAY='{}' {command}\n", self.schedule));
         }
         for note in &report.notes {
             text.push_str(&format!("note: {note}\n"));

@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_report_is_one_object_on_one_line() {
-        let report = crate::Check::new().run(|| {});
+        let report = crate::Check::new().run(|| drop(crate::sync::Mutex::new(0).lock()));
         let line = report.to_json_line(Some("a::b"), Some(2));
         let begin = r#"{"name":"a::b","verdict":"holds","bound":0,"asked":2,"executions":1,"#;
         assert!(line.starts_with(begin), "{line}");

@@ -69,7 +69,7 @@ pub(crate) fn explore(
         if matches!(failed, Some(Ending::Nondeterminism(_))) {
             return None;
         }
-        if matches!(failed, Some(Ending::StepLimit | Ending::Livelock)) {
+        if matches!(failed, Some(Ending::StepLimit | Ending::Livelock | Ending::Cycle(_))) {
             // A loop that polls what nobody sees does not seem to wait for anything.
             found.failure = None;
         }

@@ -5,8 +5,9 @@ use preempt::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use preempt::thread;
 use std::process::Command;
 
-/// Fails only when the test below asks for it.
+/// Fails only when the test below asks for it. Ignored otherwise: where it passes, what was saved of a failure is removed.
 #[preempt::test]
+#[ignore = "the test below runs it, in a process of its own"]
 fn inner() {
     let fails = std::env::var("PREEMPT_TEST_INNER").as_deref() == Ok("fail");
     let x = Arc::new(AtomicUsize::new(0));
@@ -19,7 +20,7 @@ fn inner() {
 
 fn run(inner: &str, replay: Option<&str>) -> (bool, String) {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "inner", "--nocapture"]).env("PREEMPT_TEST_INNER", inner);
+    command.args(["--exact", "inner", "--nocapture", "--ignored"]).env("PREEMPT_TEST_INNER", inner);
     command.env_remove("PREEMPT_REPLAY").env("RUST_BACKTRACE", "0");
     if let Some(schedule) = replay {
         command.env("PREEMPT_REPLAY", schedule);
@@ -44,6 +45,8 @@ fn a_failure_can_be_repeated() {
     assert!(!html.contains("http://") || html.contains("www.w3.org"), "{page} loads something");
     let schedule = text.split("PREEMPT_REPLAY='").nth(1).and_then(|t| t.split('\'').next());
     let schedule = schedule.unwrap_or_else(|| panic!("no schedule in {text}"));
+    // The command names this test, and no other.
+    assert!(text.contains("cargo test -p preempt --test replay -- --exact inner\n"), "{text}");
     let (passed, text) = run("fail", Some(schedule));
     assert!(!passed && text.contains("found after 1 execution "), "{text}");
     // Saved, so the next run begins with it.
@@ -57,4 +60,29 @@ fn a_failure_can_be_repeated() {
     assert!(!passed && !text.contains("found after 1 execution "), "{text}");
     let (passed, text) = run("pass", None);
     assert!(passed, "{text}");
+}
+
+/// A schedule that is no execution of the test: nothing was repeated, and that is no success.
+#[test]
+fn a_schedule_that_does_not_fit_is_a_failure() {
+    use preempt::{Check, FailureKind, Outcome};
+    let body = || {
+        let x = Arc::new(AtomicUsize::new(0));
+        let theirs = x.clone();
+        let handle = thread::spawn(move || theirs.fetch_add(1, SeqCst));
+        x.fetch_add(1, SeqCst);
+        handle.join().unwrap();
+        assert_eq!(x.load(SeqCst), 2);
+    };
+    for wrong in ["p1.7.7", "p1.0x200", "p1.0.1.1.1.1.1", "nonsense"] {
+        match Check::new().replay(wrong).run(body).outcome {
+            Outcome::Failed(failure) => assert_eq!(failure.kind, FailureKind::Input, "{wrong}"),
+            other => panic!("{wrong}: {other:?}"),
+        }
+    }
+    // One that fits, and does not fail.
+    let outcome = Check::new().replay("p1").run(body).outcome;
+    assert!(matches!(outcome, Outcome::Inconclusive(_)), "{outcome:?}");
+    let (passed, text) = run("pass", Some("p1.9.9.9"));
+    assert!(!passed && text.contains("does not fit this test"), "{text}");
 }

@@ -65,7 +65,7 @@ fn destructors_that_panic() {
                     y.fetch_add(0, SeqCst);
                 });
                 x.fetch_add(1, SeqCst);
-                let _ = other.join();
+                other.join().unwrap();
             });
             assert_eq!(kind(&report), Some(FailureKind::Panic), "{strategy:?}: {report}");
         }

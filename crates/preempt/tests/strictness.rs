@@ -179,7 +179,7 @@ fn iterators_over_channels_report_the_line_of_the_test() {
 #[preempt::test(strict, min_preemptions = 1)]
 fn tests_may_return_a_result() -> Result<(), std::num::ParseIntError> {
     let number: u32 = "7".parse()?;
-    assert_eq!(number, 7);
+    assert_eq!(*preempt::sync::Mutex::new(number).lock().unwrap(), 7);
     Ok(())
 }
 

@@ -67,3 +67,38 @@ fn a_bug_behind_the_count_of_a_std_arc_is_found() {
         assert_eq!((failure.kind, failure.preemptions), (FailureKind::Panic, 0), "{report}");
     }
 }
+
+/// A test on std by mistake is no proof of anything.
+#[test]
+fn a_test_on_std_holds_nothing() {
+    let nothing = |what: &str, body: &(dyn Fn() + Sync)| {
+        let report = Check::new().run(body);
+        let unseen = matches!(report.outcome, Outcome::Inconclusive(Reason::Nothing));
+        assert!(unseen, "{what}: {report}");
+        assert!(report.to_string().contains("preempt::sync"), "{what}: {report}");
+        let report = Check::new().strict().run(body);
+        assert_eq!(report.failure().map(|f| f.kind), Some(FailureKind::Inconclusive), "{what}");
+    };
+    nothing("an empty body", &|| {});
+    nothing("threads and locks", &|| {
+        let shared = Arc::new(std::sync::Mutex::new(0));
+        let theirs = shared.clone();
+        let other = std::thread::spawn(move || *theirs.lock().unwrap() += 1);
+        *shared.lock().unwrap() += 1;
+        other.join().unwrap();
+    });
+    nothing("locks only", &|| {
+        let shared = Arc::new(std::sync::Mutex::new(0));
+        let theirs = shared.clone();
+        let other = thread::spawn(move || *theirs.lock().unwrap() += 1);
+        *shared.lock().unwrap() += 1;
+        other.join().unwrap();
+    });
+    nothing("atomics only", &|| {
+        let shared = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let theirs = shared.clone();
+        let other = thread::spawn(move || theirs.store(1, SeqCst));
+        shared.load(SeqCst);
+        other.join().unwrap();
+    });
+}

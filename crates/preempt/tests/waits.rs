@@ -213,6 +213,8 @@ fn names_and_stacks_of_threads() {
             large.iter().map(|&b| usize::from(b)).sum::<usize>()
         });
         assert_eq!(handle.unwrap().join().unwrap(), 1 << 20);
+        // A test that preempt sees nothing of proves nothing.
+        AtomicUsize::new(0).load(SeqCst);
     });
 }
 

@@ -15,13 +15,13 @@ async function check(send, uri, property) {
 function summary(answer) {
   if (!answer || answer.problem) return { text: (answer && answer.problem) || "no answer", bad: true, trace: false };
   const violated = answer.claims.find((claim) => claim.violation);
-  const claim = violated || answer.claims.find((one) => one.verdict === "inconclusive") || answer.claims[0];
+  const claim = violated || answer.claims.find((one) => one.verdict === "inconclusive" || one.verdict === "nothing") || answer.claims[0];
   if (!claim) return { text: "nothing to check", bad: true, trace: false };
   const reasons = violated ? violated.violation.reasons : [];
   const vacuous = claim.notes.filter((note) => note.startsWith("vacuous"));
   return {
     text: [claim.claim, ...reasons, ...vacuous].join("; "),
-    bad: claim.verdict === "violated" || claim.verdict === "inconclusive",
+    bad: ["violated", "inconclusive", "nothing"].includes(claim.verdict),
     trace: Boolean(violated),
   };
 }

@@ -1,16 +1,12 @@
 //! A Boolean program as a [`System`]: what the explicit-state engines explore.
 //!
-//! Process 0 runs `init` to its end before anybody else moves; its end is a forced switch, so
-//! preemptions count as usual. Uninitialised variables are chosen by a `start` step when they are
+//! Process 0 runs `init` to its end before any thread moves; its end is no switch (`describe.rs`). Uninitialised variables are chosen by a `start` step when they are
 //! read before they are written, and are zero otherwise. Inside an atomic section only its thread
 //! is enabled; a thread that blocks there blocks everybody.
 
 use super::layout::{Layout, Segment, Top};
-use crate::flow::{Choices, Liveness, Mark, Operation, Possible, Program, Targets, VariableId};
-use preempt_core::{
-    Describe, Enabled, Fault, FaultKind, Independence, Locality, Outcome, ProcessId, Step, Stop,
-    System, Value,
-};
+use crate::flow::{Choices, Liveness, Operation, Possible, Program, Targets, VariableId};
+use preempt_core::{Enabled, Independence, Locality, Outcome, ProcessId, Step, System};
 
 /// The transition that gives a thread or the shared variables their first values; also the
 /// position of a thread that has not started.
@@ -18,8 +14,8 @@ pub(crate) const START: u32 = u32::MAX;
 /// Most values that one step may choose from.
 pub(crate) const MAX_CHOICES: u64 = 1 << 20;
 
-const STACK_LIMIT: u32 = u32::MAX;
-const CHOICE_LIMIT: u32 = u32::MAX - 1;
+pub(super) const STACK_LIMIT: u32 = u32::MAX;
+pub(super) const CHOICE_LIMIT: u32 = u32::MAX - 1;
 /// The choice of a step that has too many.
 const TOO_MANY: u32 = u32::MAX;
 
@@ -28,7 +24,7 @@ pub struct Machine<'p> {
     pub(crate) program: &'p Program,
     pub(crate) targets: Targets,
     liveness: Liveness,
-    layout: Layout,
+    pub(super) layout: Layout,
     /// First transition number of each function.
     bases: Vec<u32>,
     /// First fault number of each function.
@@ -37,7 +33,7 @@ pub struct Machine<'p> {
     start_shared: Vec<VariableId>,
     /// Per thread, the thread variables that its first function does not set at its start.
     start_private: Vec<Vec<VariableId>>,
-    max_frames: usize,
+    pub(super) max_frames: usize,
 }
 
 impl<'p> Machine<'p> {
@@ -381,7 +377,7 @@ impl<'p> Machine<'p> {
         self.layout.get(state, &nowhere, flag) != 0
     }
 
-    fn name_of(&self, process: usize) -> String {
+    pub(super) fn name_of(&self, process: usize) -> String {
         match process {
             0 => "init".into(),
             _ => self.program.threads[process - 1].name.clone(),
@@ -518,80 +514,10 @@ impl Independence for Machine<'_> {
     }
 }
 
-impl Describe for Machine<'_> {
-    fn fault(&self, number: u32) -> Fault {
-        let file = self.program.file.clone();
-        if number == STACK_LIMIT {
-            let message = format!("a stack grew beyond {} frames", self.max_frames);
-            return Fault { kind: FaultKind::Cut(Stop::Depth), message, file, line: 0 };
-        }
-        if number == CHOICE_LIMIT {
-            let message = "a step has too many outcomes to list them one by one".into();
-            return Fault { kind: FaultKind::Cut(Stop::Memory), message, file, line: 0 };
-        }
-        let (function, mark) = self.mark_of(number);
-        let (mark, line) = self.program.mark(function, mark);
-        let message = match mark {
-            Mark::Label(label) => format!("the label {label} is reached"),
-            Mark::Assertion(text) => format!("assertion violated: {text}"),
-        };
-        Fault { kind: FaultKind::Assertion, message, file, line }
-    }
-
-    fn process_name(&self, _state: &[u8], process: ProcessId) -> String {
-        self.name_of(process.index())
-    }
-
-    fn describe(&self, _state: &[u8], step: Step) -> (String, u32, String) {
-        let file = self.program.file.clone();
-        match self.edge_of(step.transition) {
-            Some((function, edge)) => {
-                let edge = &self.program.functions[function].edges[edge];
-                (file, edge.line, edge.text.clone())
-            }
-            None => (file, 0, "choose the values of uninitialised variables".into()),
-        }
-    }
-
-    fn variables(&self, state: &[u8]) -> Vec<(String, Value)> {
-        let program = self.program;
-        let nowhere = Top { function: 0, position: 0, start: 0, private: 0 };
-        let value = |top: &Top, v: VariableId| {
-            let value = self.layout.get(state, top, v);
-            show(program, v, value)
-        };
-        let mut list: Vec<(String, Value)> = program
-            .shared
-            .iter()
-            .map(|v| (program.variables[*v].name.clone(), value(&nowhere, *v)))
-            .collect();
-        for process in 1..self.process_count(state) {
-            let Some(top) = self.layout.top(state, self.layout.segment(state, process)) else {
-                continue;
-            };
-            let frame = program.functions[top.function].frame();
-            for v in program.private.iter().copied().chain(frame) {
-                let name = format!("{}.{}", self.name_of(process), program.variables[v].name);
-                list.push((name, value(&top, v)));
-            }
-        }
-        list
-    }
-}
-
 impl Machine<'_> {
     fn returns_into_shared(&self, state: &[u8], top: &Top) -> bool {
         let below = Segment { private: top.private, end: top.start };
         let Some(caller) = self.layout.top(state, below) else { return false };
         !self.local[self.bases[caller.function] as usize + caller.position as usize]
-    }
-}
-
-/// A value as it is shown.
-pub(crate) fn show(program: &Program, variable: VariableId, value: u64) -> Value {
-    if program.variables[variable].is_bool {
-        Value::Name(if value == 0 { "F" } else { "T" }.into())
-    } else {
-        Value::Int(value as i64)
     }
 }

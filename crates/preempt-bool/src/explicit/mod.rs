@@ -1,11 +1,13 @@
 //! States one by one, with stacks stored: exact where stacks stay bounded, and the oracle for
 //! everything else.
 
+mod describe;
 mod layout;
 mod machine;
 mod search;
 mod store;
 
+pub(crate) use describe::show;
 pub use machine::Machine;
-pub(crate) use machine::{show, unset_shared};
+pub(crate) use machine::unset_shared;
 pub(crate) use search::{Extent, Layers, search};

@@ -13,7 +13,7 @@
 use super::machine::Machine;
 use super::store::Store;
 use crate::limits::Watch;
-use preempt_core::{Enabled, Outcome, ProcessId, Step, Stop, System};
+use preempt_core::{BoundRow, Enabled, Outcome, ProcessId, Step, Stop, System};
 
 /// More successors than this, on average, are too many to list.
 const MOST_SUCCESSORS: u64 = 64;
@@ -23,9 +23,18 @@ const MOST_SUCCESSORS: u64 = 64;
 pub(crate) struct Layers {
     /// The steps to a target, and the fault number there.
     pub(crate) found: Option<(Vec<Step>, u32)>,
-    /// Search states visited with at most this many switches.
-    pub(crate) states: Vec<u64>,
-    pub(crate) transitions: u64,
+    /// What was visited with at most so many switches, for each number that was finished, and for that of a violation.
+    pub(crate) rows: Vec<BoundRow>,
+    /// Of everything, also of what a limit kept from being finished.
+    pub(crate) states: u64,
+    /// Arrivals at search states that were known.
+    pub(crate) matched: u64,
+    /// Steps that violate an assertion, or lead to a target.
+    pub(crate) errors: u64,
+    /// Most steps to a search state.
+    pub(crate) depth: u64,
+    /// The longest program state.
+    pub(crate) state_bytes: u64,
     /// No further switch leads anywhere new: the answer holds for every number of switches.
     pub(crate) exhausted: bool,
     /// A limit that cut some executions short.
@@ -49,6 +58,14 @@ struct Search {
     /// Per state and process, whether it was visited.
     visited: Vec<bool>,
     processes: usize,
+    /// Arrivals at search states that were known.
+    matched: u64,
+    /// The same, of arrivals that need one switch more than the present layer.
+    matched_next: u64,
+    errors: u64,
+    /// Steps of threads, for the limit on successors.
+    steps: u64,
+    state_bytes: usize,
 }
 
 /// How far a search may go.
@@ -72,141 +89,199 @@ pub(crate) fn search(
     watch: &Watch<'_>,
     layers: &mut Layers,
 ) -> Result<(), Stop> {
-    let Extent { everywhere, full, .. } = extent;
     let mut initial = Vec::new();
     machine.initial(&mut initial);
-    let processes = machine.process_count(&initial);
-    let mut search =
-        Search { store: Store::default(), entries: Vec::new(), visited: Vec::new(), processes };
-    // Process 0 runs `init` inside layer 0.
-    let starters = if machine.init_is_over(&initial) { 1..processes as u16 } else { 0..1 };
-    let mut layer = Vec::new();
-    let (state, _) = search.store.insert(&initial);
-    for active in starters {
-        search.put(&mut layer, Entry { state, active, steps: 0, parent: u32::MAX, step: None });
-    }
-    let (mut scratch, mut state, mut enabled) = (Vec::new(), Vec::new(), Enabled::new());
-    for switches in 0..=extent.switches {
-        watch.switches.set(switches);
-        let mut next: Vec<Vec<Entry>> = Vec::new();
-        let mut bucket = 0;
-        while bucket < layer.len() {
-            for entry in std::mem::take(&mut layer[bucket]) {
-                if !search.visit(&entry) {
-                    continue;
-                }
-                let at = search.entries.len() as u32;
-                if at.is_multiple_of(1024) {
-                    watch.check(u64::from(at))?;
-                    layers.bytes = search.memory();
-                    if layers.bytes > watch.memory() {
-                        return Err(Stop::Memory);
-                    }
-                }
-                if u64::from(at) >= extent.states {
-                    return Err(Stop::Memory);
-                }
-                search.entries.push(entry);
-                let Entry { active, steps, .. } = entry;
-                state.clear();
-                state.extend_from_slice(search.store.get(entry.state));
-                enabled.clear();
-                if active == 0 || everywhere || machine.has_atomic_sections() {
-                    machine.enabled(&mut state, &mut enabled);
-                } else {
-                    machine.steps_of(&state, usize::from(active), &mut enabled);
-                }
-                for &step in enabled.of(ProcessId(active)) {
-                    scratch.clear();
-                    scratch.extend_from_slice(&state);
-                    layers.transitions += 1;
-                    // One state may have a million successors.
-                    if layers.transitions.is_multiple_of(4096) {
-                        watch.check(u64::from(at))?;
-                        let most = extent.states.saturating_mul(MOST_SUCCESSORS);
-                        if layers.transitions > most || search.memory() > watch.memory() {
-                            return Err(Stop::Memory);
-                        }
-                    }
-                    let outcome = machine.apply(&mut scratch, step);
-                    if let (Outcome::Violated(number), None) = (outcome, &layers.found) {
-                        layers.found = Some((search.path(at, step), number));
-                        if !full {
-                            layers.states.push(search.entries.len() as u64);
-                            layers.bytes = search.memory();
-                            return Ok(());
-                        }
-                    }
-                    match outcome {
-                        Outcome::Broken(number) => {
-                            let choices = Machine::is_choice_limit(number);
-                            layers.truncated =
-                                Some(if choices { Stop::Memory } else { Stop::Depth });
-                        }
-                        Outcome::Done | Outcome::Violated(_) => {
-                            let (state, _) = search.store.insert(&scratch);
-                            let steps = steps + 1;
-                            let step = Some(step);
-                            let successor = Entry { state, active, steps, parent: at, step };
-                            if active == 0 && machine.init_is_over(&scratch) {
-                                for active in 1..processes as u16 {
-                                    search.put(&mut layer, Entry { active, ..successor });
-                                }
-                                continue;
-                            }
-                            search.put(&mut layer, successor);
-                            if active == 0 || everywhere {
-                                continue;
-                            }
-                            if machine.may_matter(step.map_or(0, |s| s.transition), &scratch) {
-                                for other in (1..processes as u16).filter(|o| *o != active) {
-                                    let entry = Entry { active: other, ..successor };
-                                    let same_round = extent.rounds && other > active;
-                                    let to = if same_round { &mut layer } else { &mut next };
-                                    search.put(to, entry);
-                                }
-                            }
-                        }
-                    }
-                }
-                if active > 0 && everywhere {
-                    for (other, _) in enabled.by_process().filter(|(p, _)| p.0 != active) {
-                        let entry = Entry { active: other.0, parent: at, step: None, ..entry };
-                        let same_round = extent.rounds && other.0 > active;
-                        search.put(if same_round { &mut layer } else { &mut next }, entry);
-                    }
-                }
-            }
-            // Within a round, the processor is handed over without a step.
-            if layer[bucket].is_empty() {
-                bucket += 1;
-            }
-        }
-        layers.states.push(search.entries.len() as u64);
-        layers.bytes = search.memory();
-        if next.iter().all(Vec::is_empty) {
-            layers.exhausted = layers.truncated.is_none();
-            return Ok(());
-        }
-        layer = next;
-    }
-    Ok(())
+    let mut search = Search {
+        store: Store::default(),
+        entries: Vec::new(),
+        visited: Vec::new(),
+        processes: machine.process_count(&initial),
+        matched: 0,
+        matched_next: 0,
+        errors: 0,
+        steps: 0,
+        state_bytes: initial.len(),
+    };
+    let end = search.explore(machine, &initial, extent, watch, layers);
+    layers.states = search.entries.len() as u64;
+    layers.matched = search.matched;
+    layers.errors = search.errors;
+    layers.depth = search.entries.iter().map(|entry| entry.steps.into()).max().unwrap_or(0);
+    layers.state_bytes = search.state_bytes as u64;
+    layers.bytes = search.memory();
+    end
 }
 
 impl Search {
+    fn explore(
+        &mut self,
+        machine: &Machine<'_>,
+        initial: &[u8],
+        extent: Extent,
+        watch: &Watch<'_>,
+        layers: &mut Layers,
+    ) -> Result<(), Stop> {
+        let search = self;
+        let processes = search.processes;
+        let Extent { everywhere, full, .. } = extent;
+        // Process 0 runs `init` inside layer 0.
+        let starters = if machine.init_is_over(initial) { 1..processes as u16 } else { 0..1 };
+        let mut layer = Vec::new();
+        let (state, _) = search.store.insert(initial);
+        for active in starters {
+            let entry = Entry { state, active, steps: 0, parent: u32::MAX, step: None };
+            search.put(&mut layer, entry);
+        }
+        let (mut scratch, mut state, mut enabled) = (Vec::new(), Vec::new(), Enabled::new());
+        for switches in 0..=extent.switches {
+            watch.switches.set(switches);
+            let mut next: Vec<Vec<Entry>> = Vec::new();
+            let mut bucket = 0;
+            while bucket < layer.len() {
+                for entry in std::mem::take(&mut layer[bucket]) {
+                    if !search.visit(&entry) {
+                        continue;
+                    }
+                    let at = search.entries.len() as u32;
+                    if at.is_multiple_of(1024) {
+                        watch.check(u64::from(at))?;
+                        if search.memory() > watch.memory() {
+                            return Err(Stop::Memory);
+                        }
+                    }
+                    if u64::from(at) >= extent.states {
+                        return Err(Stop::Memory);
+                    }
+                    search.entries.push(entry);
+                    let Entry { active, steps, .. } = entry;
+                    state.clear();
+                    state.extend_from_slice(search.store.get(entry.state));
+                    enabled.clear();
+                    if active == 0 || everywhere || machine.has_atomic_sections() {
+                        machine.enabled(&mut state, &mut enabled);
+                    } else {
+                        machine.steps_of(&state, usize::from(active), &mut enabled);
+                    }
+                    for &step in enabled.of(ProcessId(active)) {
+                        scratch.clear();
+                        scratch.extend_from_slice(&state);
+                        search.steps += 1;
+                        // One state may have a million successors.
+                        if search.steps.is_multiple_of(4096) {
+                            watch.check(u64::from(at))?;
+                            let most = extent.states.saturating_mul(MOST_SUCCESSORS);
+                            if search.steps > most || search.memory() > watch.memory() {
+                                return Err(Stop::Memory);
+                            }
+                        }
+                        let outcome = machine.apply(&mut scratch, step);
+                        if let Outcome::Violated(number) = outcome {
+                            search.errors += 1;
+                            if layers.found.is_none() {
+                                layers.found = Some((search.path(at, step), number));
+                            }
+                            if !full {
+                                layers.rows.push(search.row(switches));
+                                return Ok(());
+                            }
+                        }
+                        match outcome {
+                            Outcome::Broken(number) => {
+                                let choices = Machine::is_choice_limit(number);
+                                layers.truncated =
+                                    Some(if choices { Stop::Memory } else { Stop::Depth });
+                            }
+                            Outcome::Done | Outcome::Violated(_) => {
+                                let (state, _) = search.store.insert(&scratch);
+                                search.state_bytes = search.state_bytes.max(scratch.len());
+                                let steps = steps + 1;
+                                let step = Some(step);
+                                let successor = Entry { state, active, steps, parent: at, step };
+                                if active == 0 && machine.init_is_over(&scratch) {
+                                    for active in 1..processes as u16 {
+                                        search.put(&mut layer, Entry { active, ..successor });
+                                    }
+                                    continue;
+                                }
+                                search.put(&mut layer, successor);
+                                if active == 0 || everywhere {
+                                    continue;
+                                }
+                                if machine.may_matter(step.map_or(0, |s| s.transition), &scratch) {
+                                    for other in (1..processes as u16).filter(|o| *o != active) {
+                                        let entry = Entry { active: other, ..successor };
+                                        let same_round = extent.rounds && other > active;
+                                        match same_round {
+                                            true => search.put(&mut layer, entry),
+                                            false => search.put_next(&mut next, entry),
+                                        }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                    if active > 0 && everywhere {
+                        for (other, _) in enabled.by_process().filter(|(p, _)| p.0 != active) {
+                            let entry = Entry { active: other.0, parent: at, step: None, ..entry };
+                            let same_round = extent.rounds && other.0 > active;
+                            match same_round {
+                                true => search.put(&mut layer, entry),
+                                false => search.put_next(&mut next, entry),
+                            }
+                        }
+                    }
+                }
+                // Within a round, the processor is handed over without a step.
+                if layer[bucket].is_empty() {
+                    bucket += 1;
+                }
+            }
+            layers.rows.push(search.row(switches));
+            if next.iter().all(Vec::is_empty) {
+                layers.exhausted = layers.truncated.is_none();
+                return Ok(());
+            }
+            layer = next;
+            // What is beyond the last row is not counted.
+            if switches < extent.switches {
+                search.matched += std::mem::take(&mut search.matched_next);
+            }
+        }
+        Ok(())
+    }
+
+    /// What was visited with at most so many switches.
+    fn row(&self, bound: u32) -> BoundRow {
+        let states = self.entries.len() as u64;
+        let (transitions, errors) = (states + self.matched, self.errors);
+        BoundRow { stale: None, bound, states, transitions, errors }
+    }
+
     fn index(&self, entry: &Entry) -> usize {
         entry.state as usize * self.processes + usize::from(entry.active)
     }
 
-    fn put(&self, buckets: &mut Vec<Vec<Entry>>, entry: Entry) {
+    /// An arrival within the present layer.
+    fn put(&mut self, buckets: &mut Vec<Vec<Entry>>, entry: Entry) {
+        self.matched += u64::from(!self.keep(buckets, entry));
+    }
+
+    /// An arrival that needs one switch more.
+    fn put_next(&mut self, buckets: &mut Vec<Vec<Entry>>, entry: Entry) {
+        self.matched_next += u64::from(!self.keep(buckets, entry));
+    }
+
+    /// Keeps an arrival for later, unless it is at a search state that was visited.
+    fn keep(&self, buckets: &mut Vec<Vec<Entry>>, entry: Entry) -> bool {
         if self.visited.get(self.index(&entry)).copied().unwrap_or(false) {
-            return;
+            return false;
         }
         let at = entry.steps as usize;
         if buckets.len() <= at {
             buckets.resize_with(at + 1, Vec::new);
         }
         buckets[at].push(entry);
+        true
     }
 
     /// Says whether the search state is new.
@@ -215,7 +290,9 @@ impl Search {
         if self.visited.len() <= index {
             self.visited.resize(self.store.len() * self.processes, false);
         }
-        !std::mem::replace(&mut self.visited[index], true)
+        let is_new = !std::mem::replace(&mut self.visited[index], true);
+        self.matched += u64::from(!is_new);
+        is_new
     }
 
     fn memory(&self) -> u64 {

@@ -82,6 +82,7 @@ pub(super) fn lower(
         module,
         instances,
         source: None,
+        is_pushdown: false,
     })
 }
 

@@ -133,6 +133,8 @@ pub struct Program {
     pub(crate) instances: Option<usize>,
     /// What more of these threads can be made from.
     source: Option<Arc<Source>>,
+    /// It stands for a pushdown system, which has configurations instead of labels.
+    pub(crate) is_pushdown: bool,
 }
 
 /// A program as it was read.
@@ -199,7 +201,7 @@ impl Program {
         lines: &Lines,
     ) -> Result<Program, Vec<Diagnostic>> {
         let elaborated = elaborate::elaborate(module, Dialect::Slam, 0, lines)?;
-        lower::lower(elaborated, file, lines)
+        Ok(Program { is_pushdown: true, ..lower::lower(elaborated, file, lines)? })
     }
 
     /// The same program with enough threads for all executions of at most so many switches, if the

@@ -171,7 +171,7 @@ fn pushdown_systems_behave_as_their_rules_say() {
             let report = check(&program, &options).unwrap();
             let found = match report.claim.verdict {
                 Verdict::Violated => report.switches,
-                Verdict::Holds | Verdict::HoldsWithinBound(_) => None,
+                Verdict::Holds | Verdict::HoldsWithinBound(_) | Verdict::Nothing => None,
                 Verdict::Inconclusive(Stop::Memory | Stop::Depth) => continue,
                 Verdict::Inconclusive(stop) => panic!("{method:?}: {stop}\n{shown}"),
             };

@@ -37,3 +37,6 @@ pub(crate) use safety::state_access::StateAccess;
 pub(crate) use sampling::depth_bounded::iterative_depth;
 pub(crate) use sampling::swarm::swarm;
 pub(crate) use shared::taken::mark_taken;
+
+#[cfg(test)]
+pub(crate) use iterative::no_steps::NoSteps;

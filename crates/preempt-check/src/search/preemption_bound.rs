@@ -127,7 +127,7 @@ fn exactly<S: System + ?Sized, T: Store>(
         }
     };
     match options.storage {
-        Storage::Auto => compressed_if_full(search(false), || search(true)),
+        Storage::Auto => compressed_if_full(search(false), || Some(search(true))),
         storage => search(storage == Storage::Tree),
     }
 }

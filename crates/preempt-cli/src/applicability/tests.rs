@@ -86,6 +86,7 @@ const SAMPLES: &[(&str, &[&str])] = &[
     ("claim", &["--claim", "odd"]),
     ("no_claim", &["--no-claim"]),
     ("acceptance", &["--acceptance"]),
+    ("no_acceptance", &["--no-acceptance"]),
     ("non_progress", &["--non-progress"]),
     ("fair", &["--fair"]),
     ("no_deadlock", &["--no-deadlock"]),
@@ -200,6 +201,7 @@ const MAY_BE_WITHOUT_EFFECT: &[&str] = &[
     "--no-reset",
     // As things are by default, or with the other option.
     "--por on",
+    "--no-acceptance",
     "--search dfs",
     "--first",
     "--iterate",

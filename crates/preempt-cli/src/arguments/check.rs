@@ -133,9 +133,12 @@ pub(crate) struct CheckArguments {
     /// Ignore never claims and ltl blocks
     #[arg(long, help_heading = "Properties")]
     pub(crate) no_claim: bool,
-    /// Look for acceptance cycles
+    /// Look for acceptance cycles (those of a never claim are looked for anyway)
     #[arg(long, help_heading = "Properties")]
     pub(crate) acceptance: bool,
+    /// Do not look for executions that a never claim accepts by its accept labels, only for those that complete it
+    #[arg(long, help_heading = "Properties")]
+    pub(crate) no_acceptance: bool,
     /// Look for non-progress cycles
     #[arg(long, help_heading = "Properties")]
     pub(crate) non_progress: bool,

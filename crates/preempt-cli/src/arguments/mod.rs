@@ -1,13 +1,15 @@
 //! The command line: one table from which help, man page and completions come.
 
+mod cargo;
 mod check;
 mod given;
 mod run;
 mod values;
 
+pub(crate) use cargo::CargoArguments;
 pub(crate) use check::{CheckArguments, ModelArguments};
 pub(crate) use given::Given;
-pub(crate) use run::{RunArguments, RunBackend, RunMemory, RunSearch};
+pub(crate) use run::{ProgramArguments, RunArguments, RunBackend, RunMemory, RunSearch};
 pub(crate) use values::{
     Backend, Compat, Method, ReportForm, SearchOrder, StoreKind, Switch, Translation,
 };
@@ -33,6 +35,7 @@ Examples:
   preempt check model.pml --ltl p1 --html bug.html  an LTL property, the trace as a page
   preempt check driver.bp --switches 4              a concurrent recursive Boolean program
   preempt cc a.c -o a && preempt run -- ./a         a C or C++ program, as it is
+  preempt cargo test queue                          the tests of a Rust crate, as it is
   preempt simulate model.pml --interactive          step through a model
   preempt serve model.pml                           … in the browser
 
@@ -53,6 +56,14 @@ Examples:
   preempt run --races off --html bug.html -- ./legacy
   preempt run --replay p1.0x3.1.0x2 --output -- ./account
   CC='preempt cc' make && preempt run --time 60s -- ./tests/pool";
+
+const CARGO_EXAMPLES: &str = "\
+Examples:
+  preempt cargo test                                every test of the crate, 10 s each
+  preempt cargo test -p queue --release push        tests with `push` in their names
+  preempt cargo test --lib -- --time 60s --json     one JSON object per test
+  preempt cargo test -- --exact tests::push --replay p1.0x3.1.0x2
+  preempt cargo run --example pool -- --bound 2 -- 4";
 
 const RESUME_EXAMPLES: &str = "\
 Examples:
@@ -127,6 +138,14 @@ pub(crate) enum Command {
     /// Search the schedules of a C or C++ program
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArguments>),
+    /// Search the schedules of a Rust crate's tests or programs: `cargo test` or `cargo run`, with
+    /// their options, and after `--` those of preempt (`preempt cargo test -- --help`)
+    #[command(after_help = CARGO_EXAMPLES, disable_help_flag = true)]
+    Cargo {
+        /// `test` or `run`, cargo's options, a filter, `--`, options of preempt
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+        arguments: Vec<OsString>,
+    },
     /// Continue a search from a checkpoint that `check --checkpoint` has saved
     #[command(after_help = RESUME_EXAMPLES)]
     Resume {

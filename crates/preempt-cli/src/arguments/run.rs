@@ -1,4 +1,4 @@
-//! The options of `preempt run`.
+//! The options of `preempt run`, most of which `preempt cargo` has, too.
 
 use super::values::{Switch, parse_threads, parse_time};
 use clap::{Args, ValueEnum};
@@ -11,7 +11,13 @@ pub(crate) struct RunArguments {
     /// The program, compiled and linked by `preempt cc` or `preempt c++`, and its arguments
     #[arg(last = true, required = true, value_name = "PROGRAM")]
     pub(crate) command: Vec<OsString>,
+    #[command(flatten)]
+    pub(crate) search: ProgramArguments,
+}
 
+/// How programs are searched and what is reported.
+#[derive(Args, Debug, Clone)]
+pub(crate) struct ProgramArguments {
     /// At most N preemptions
     #[arg(long, value_name = "N", conflicts_with = "iterate", help_heading = "Bounds")]
     pub(crate) bound: Option<u32>,
@@ -52,7 +58,14 @@ pub(crate) struct RunArguments {
     pub(crate) unjoined: bool,
 
     /// Memory model of atomic operations: RC11, a model of C11 and C++20, or sequential consistency
-    #[arg(long, value_enum, default_value = "rc11", help_heading = "Search")]
+    // `--memory` is a size everywhere else; here it was the model once.
+    #[arg(
+        long = "memory-model",
+        alias = "memory",
+        value_enum,
+        default_value = "rc11",
+        help_heading = "Search"
+    )]
     pub(crate) memory: RunMemory,
     /// What to execute: each partial order once, every schedule, or random schedules
     #[arg(long, value_enum, default_value = "orders", help_heading = "Search")]

@@ -97,9 +97,13 @@ pub(super) fn parse_threads(text: &str) -> Result<usize, String> {
     }
 }
 
-/// `512M`, `8G`, `1000000`.
+/// `512M`, `8G`, `1000000B`. A number alone would be read as bytes by some and as megabytes by others.
 pub(super) fn parse_size(text: &str) -> Result<u64, String> {
-    let text = text.trim().trim_end_matches(['B', 'b']).trim_end_matches('i');
+    let whole = text.trim();
+    let text = whole.trim_end_matches(['B', 'b']).trim_end_matches('i');
+    if whole.ends_with(|last: char| last.is_ascii_digit()) && whole.parse::<f64>().is_ok() {
+        return Err(format!("`{whole}` has no unit: {whole}M are megabytes, {whole}B are bytes"));
+    }
     let (digits, factor) = match text.char_indices().last() {
         Some((at, 'k' | 'K')) => (&text[..at], 1 << 10),
         Some((at, 'm' | 'M')) => (&text[..at], 1 << 20),
@@ -154,6 +158,8 @@ mod tests {
     fn sizes_and_times() {
         assert_eq!(parse_size("512M"), Ok(512 << 20));
         assert_eq!(parse_size("1.5GiB"), Ok(3 << 29));
+        assert_eq!(parse_size("2000B"), Ok(2000));
+        assert!(parse_size("2000").is_err_and(|why| why.contains("2000M")));
         assert!(parse_size("many").is_err());
         assert!(parse_size("-1").is_err());
         assert_eq!(parse_time("90"), Ok(Duration::from_secs(90)));

@@ -39,6 +39,9 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
             trail = checker.trail(property, &claim).map_err(failed)?;
         }
         claim.notes.extend(applicability::notes(arguments, subject(property)));
+        if matches!(property, Property::Claim(_)) && !arguments.acceptance {
+            claim.notes.push(ACCEPTED.into());
+        }
         output::account_for_time(arguments, &mut claim, seconds);
         seconds += claim.statistics.seconds;
         headings.push(heading(&model, arguments, property, &claim));
@@ -61,6 +64,9 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     }
     Ok(code)
 }
+
+/// Said where accept labels of a claim decided what was looked for.
+const ACCEPTED: &str = "the never claim has accept labels: infinite executions were searched, too (--no-acceptance: finite ones only)";
 
 /// Checks one execution: whether it violates the property that `arguments` select. `promises`: also
 /// those that a reduction relies on.
@@ -98,9 +104,10 @@ fn selector(model: &Model, property: Property) -> Vec<String> {
                 Some(name) => words(&["--claim", name]),
                 None => Vec::new(),
             };
-            if property == Property::Claim(index) {
-                options.push("--acceptance".into());
-            }
+            options.push(match property {
+                Property::Claim(_) => "--acceptance".into(),
+                _ => "--no-acceptance".into(),
+            });
             options
         }
         Property::Formula(index) => {

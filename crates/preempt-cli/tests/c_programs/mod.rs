@@ -7,7 +7,6 @@ use serde_json::Value;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 const PREEMPT: &str = env!("CARGO_BIN_EXE_preempt");
@@ -22,19 +21,10 @@ pub(crate) fn folder() -> PathBuf {
     folder
 }
 
-pub(crate) fn is_installed(command: &str) -> bool {
-    Command::new(command).arg("--version").output().is_ok_and(|output| output.status.success())
-}
-
-/// Whether there is a compiler to test with; says so once if not.
+/// Whether there is a compiler to test with, where programs can be run at all.
 pub(crate) fn has(compiler: &str) -> bool {
-    static SAID: Once = Once::new();
     let supported = cfg!(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"));
-    let has = supported && is_installed(compiler);
-    if !has {
-        SAID.call_once(|| eprintln!("{compiler} cannot be used here: skipped"));
-    }
-    has
+    supported && preempt_testing::peers(&[compiler])
 }
 
 pub(crate) fn preempt() -> Command {

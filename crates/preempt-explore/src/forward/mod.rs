@@ -33,7 +33,8 @@ use crate::mutation::{self, Mutation};
 use crate::partial_order::Steps;
 use crate::segment_table::SegmentTable;
 use crate::{
-    Action, Ending, ExecutionState, Halt, Move, Program, Session, Terminal, ThreadId, WorkerPool,
+    Action, Ending, ExecutionState, Halt, Move, Program, Rules, Session, Terminal, ThreadId,
+    WorkerPool,
 };
 use levels::Level;
 use node::{Node, Pending, ROOT, Suspended, path_to};
@@ -536,9 +537,10 @@ impl Forward {
             path_to(&self.nodes, node, &mut path);
             return self.confirm(session, &path);
         }
-        if session.run.rules.clocks && !self.segments.was_executed(state.graph()) {
+        let Rules { clocks, frees, .. } = session.run.rules;
+        if (clocks || frees) && !self.segments.was_executed(state.graph()) {
             path_to(&self.nodes, node, &mut path);
-            if self.segments.races(session, &path)? {
+            if frees && !fails || clocks && self.segments.races(session, &path)? {
                 return self.confirm(session, &path);
             }
         }
@@ -557,20 +559,19 @@ impl Forward {
     fn endless<P: Program>(&mut self, session: &mut Session<'_, P>, node: u32) -> Result<(), Halt> {
         let mut path = Vec::new();
         path_to(&self.nodes, node, &mut path);
-        self.confirm(session, &path)?;
-        // The program ended within the limit after all: only the last step was one too many.
-        Ok(())
+        // If the program ends within the limit after all, only the last step was one too many.
+        self.confirm(session, &path)
     }
 }
 
 /// The rules without what only a real or repeated execution needs.
-pub(crate) fn imagined<P>(session: &Session<'_, P>) -> crate::Rules {
-    crate::Rules { clocks: false, time: false, ..session.run.rules }
+pub(crate) fn imagined<P>(session: &Session<'_, P>) -> Rules {
+    Rules { clocks: false, time: false, ..session.run.rules }
 }
 
 /// How a state without moves ended.
 pub(crate) fn terminal_of(state: &ExecutionState) -> Terminal {
-    if state.panicked().is_some() {
+    if state.failed_by().is_some() {
         Terminal::Panic
     } else if state.is_finished() {
         Terminal::Complete

@@ -75,6 +75,8 @@ struct Interpreted {
     children: Vec<ThreadId>,
     joining: Option<ThreadId>,
     waiting: bool,
+    /// The mutex to acquire if the wait has timed out.
+    timed: Option<usize>,
     spinning: bool,
     /// Where in a loop, and what it has seen.
     phase: u32,
@@ -95,6 +97,7 @@ impl Interpreter {
             children: Vec::new(),
             joining: None,
             waiting: false,
+            timed: None,
             spinning: false,
             phase: 0,
             polled: 0,
@@ -106,9 +109,6 @@ impl Interpreter {
         let next = loop {
             let index = self.index(id);
             let thread = &mut self.threads[index];
-            let Some(&instruction) = self.bodies[thread.body].get(thread.at) else {
-                break Next::End;
-            };
             let order = self.order;
             let operation = |action, object: ObjectId, first, second| {
                 let site = Location::caller();
@@ -118,6 +118,12 @@ impl Interpreter {
             let atomic = |i: usize| self.objects[i];
             let mutex = |i: usize| self.objects[ATOMICS + i];
             let condition = self.objects[ATOMICS + MUTEXES];
+            if let Some(m) = thread.timed.take().filter(|_| thread.result == 1) {
+                break operation(Action::Lock, mutex(m), 0, 0);
+            }
+            let Some(&instruction) = self.bodies[thread.body].get(thread.at) else {
+                break Next::End;
+            };
             match instruction {
                 Instruction::Spin(x, value) => {
                     if thread.spinning && thread.result == value {
@@ -168,8 +174,9 @@ impl Interpreter {
                 Instruction::Wait(m) | Instruction::WaitTimed(m) if thread.waiting => {
                     thread.waiting = false;
                     thread.at += 1;
-                    let timed = matches!(instruction, Instruction::WaitTimed(_)).into();
-                    break operation(Action::Reacquire, mutex(m), condition.0.into(), timed);
+                    let timed = matches!(instruction, Instruction::WaitTimed(_));
+                    thread.timed = timed.then_some(m);
+                    break operation(Action::Reacquire, mutex(m), condition.0.into(), timed.into());
                 }
                 Instruction::Wait(m) | Instruction::WaitTimed(m) => {
                     thread.waiting = true;

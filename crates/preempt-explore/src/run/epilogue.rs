@@ -15,11 +15,15 @@
 
 use super::stopped::{Epilogue, Probe};
 use super::{Command, Ending, Run};
-use crate::state::GIVES_UP;
-use crate::{Action, Move, Status, ThreadId};
+use crate::loops::Conduct;
+use crate::state::{ALONE, GIVES_UP, LONGEST_CYCLE, Rounds, shape_of};
+use crate::{Action, Move, ObjectId, Operation, Status, ThreadId};
 
 /// Longest round of a loop that is tried out. Loops that look at limits or report now and then have long ones.
-const LONGEST_ROUND: u32 = 1 << 12;
+const LONGEST_ROUND: usize = 1 << 12;
+
+/// How many operations of a loop that is tried out are kept.
+const MOST_OPERATIONS: usize = 1 << 14;
 
 /// How many blocked threads are released after a deadlock before the rest is abandoned.
 const MOST_RELEASES: usize = 256;
@@ -32,7 +36,7 @@ impl Run {
     /// ends the exploration nothing is gained by it, and threads that spin would do so for ever.
     pub fn may_run_on(&self) -> bool {
         match self.ending {
-            Some(Ending::Livelock) | None => false,
+            Some(Ending::Livelock | Ending::Cycle(_)) | None => false,
             Some(Ending::Complete | Ending::Abandoned | Ending::Restart) => true,
             Some(_) => self.keep_going,
         }
@@ -53,13 +57,15 @@ impl Run {
             probe: self.probe.take().map(|(thread, key)| Probe {
                 thread,
                 key,
-                round: self.state.round_of(thread),
-                rounds: 0,
-                operations: 0,
+                rounds: Vec::new(),
+                operations: Vec::new(),
+                since: 0,
+                others: Vec::new(),
             }),
         }));
         self.state.panicked = None;
         self.state.urgent = None;
+        self.state.solo = None;
         self.state.clocks = None;
         // The newest values are with the objects.
         self.state.weak = None;
@@ -86,7 +92,7 @@ impl Run {
         let finished = self.state.all_ended();
         if let Some(epilogue) = self.epilogue.take() {
             if let Some(probe) = &epilogue.probe {
-                self.names.set_loop(probe.key, true);
+                self.names.set_loop(probe.key, Vec::new(), Conduct::Waits);
             }
             self.state = epilogue.state;
             self.path.truncate(epilogue.path);
@@ -131,28 +137,45 @@ impl Run {
 
     /// The next step of a thread whose loop is tried out; `None` if it is known or there is none.
     fn try_out(&mut self) -> Option<Command> {
-        let probe = self.epilogue.as_mut()?.probe.as_mut()?;
+        let epilogue = self.epilogue.as_mut()?;
+        let probe = epilogue.probe.as_mut()?;
         let thread = probe.thread;
         let thread_state = self.state.thread(thread);
-        let yields =
-            thread_state.status == Status::Ready && thread_state.operation.action == Action::Yield;
-        let waits = if thread_state.status != Status::Ready {
-            Some(false)
-        } else if yields {
-            probe.rounds += 1;
-            probe.operations = 0;
-            let same = self.state.round_of(thread) == probe.round;
-            (!same || probe.rounds > GIVES_UP).then_some(same)
+        let operation = thread_state.operation;
+        let mut when = Vec::new();
+        let mut blocked = false;
+        let known = if thread_state.status != Status::Ready {
+            Some(probe.left())
+        } else if operation.action == Action::Yield {
+            probe.note(&operation);
+            probe.end_round(&thread_state.rounds)
         } else if !self.state.is_enabled(thread, thread_state) {
             // Blocked: inside the loop, or after it.
-            Some(self.state.begins_again(thread))
+            Some(if self.state.begins_again(thread) {
+                Conduct::Waits
+            } else {
+                // When others have moved it may turn out to be another loop.
+                blocked = true;
+                when.extend(epilogue.state.was(operation.object, false));
+                probe.left()
+            })
         } else {
-            probe.operations += 1;
-            (probe.operations > LONGEST_ROUND).then_some(false)
+            probe.note(&operation);
+            probe.since += 1;
+            let (object, before) = (operation.object, &epilogue.state);
+            let known = before.watches_change_of(thread, object)
+                || probe.others.iter().any(|was| was.object == object);
+            probe.others.extend(before.was(object, operation.is_pointer()).filter(|_| !known));
+            (probe.since > LONGEST_ROUND).then_some(Conduct::GoesOn)
         };
-        if let Some(waits) = waits {
-            self.names.set_loop(probe.key, waits);
-            self.epilogue.as_mut()?.probe = None;
+        if let Some(conduct) = known {
+            when.append(&mut probe.others);
+            if conduct == Conduct::GoesOn && probe.rounds.len() <= 1 && !blocked {
+                // It does not come to another yield, so this one is no place to wait.
+                when.clear();
+            }
+            self.names.set_loop(probe.key, when, conduct);
+            epilogue.probe = None;
             return None;
         }
         let result = self.state.apply(Move { thread, choice: 0 });
@@ -179,7 +202,7 @@ impl Run {
             Action::TakeToken | Action::Receive | Action::Send | Action::AwaitTaken => {
                 self.state.apply(Move { thread, choice: Move::TIMEOUT })
             }
-            Action::Reacquire if self.state.object(thread_state.operation.object).value == 0 => {
+            Action::Reacquire if thread_state.waiting != ObjectId::NONE => {
                 self.state.apply(Move { thread, choice: Move::TIMEOUT })
             }
             _ if self.keep_going => Run::RELEASED,
@@ -188,6 +211,41 @@ impl Run {
         self.last = thread;
         self.current = thread;
         Command::Resume(thread, result)
+    }
+}
+
+impl Probe {
+    /// The thread is about to do this.
+    fn note(&mut self, operation: &Operation) {
+        if self.operations.len() < MOST_OPERATIONS {
+            self.operations.push(shape_of(operation));
+        }
+    }
+
+    /// The thread does something else.
+    fn left(&self) -> Conduct {
+        // The first yield is where it stood when it was stopped.
+        let done = self.operations.get(1..).unwrap_or_default();
+        for length in 1..=done.len().min(LONGEST_ROUND) {
+            let pairs = done.iter().zip(&done[length..]);
+            let same = length + pairs.take_while(|(a, b)| a == b).count();
+            let yields = done[..same].iter().filter(|&&shape| shape == 0).count();
+            if done[length - 1] == 0 && yields > GIVES_UP && same >= 2 * length {
+                return Conduct::GivesUp(done[..length].into());
+            }
+        }
+        Conduct::GoesOn
+    }
+
+    /// The thread stands before a yield.
+    fn end_round(&mut self, rounds: &Rounds) -> Option<Conduct> {
+        self.since = 0;
+        let repeats = self.rounds.iter().rev().take(LONGEST_CYCLE).any(|&r| r == rounds.round);
+        self.rounds.push(rounds.round);
+        if rounds.dirty && !repeats && self.rounds.len() > GIVES_UP {
+            return Some(self.left());
+        }
+        (self.rounds.len() > ALONE).then_some(Conduct::Waits)
     }
 }
 

@@ -5,15 +5,19 @@
 //! [`Run::schedule`] asks the strategy who goes next, executes that operation on the state and
 //! tells the runtime which thread to resume with which result.
 
+mod cycle;
 mod epilogue;
 mod stopped;
+mod trail;
 
+use crate::loops::Conduct;
 use crate::race::{Access, Race};
 use crate::{
     Action, Effect, ExecutionState, Move, Names, Next, ObjectId, Operation, Order, Rules, Site,
     Source, Status, Thread, ThreadId,
 };
 use stopped::Epilogue;
+use trail::Trail;
 
 /// Decides who moves, and learns what threads do.
 pub trait Driver {
@@ -77,6 +81,8 @@ pub enum Ending {
     Deadlock,
     /// No thread can move, and some wait in a loop that yields.
     Livelock,
+    /// The same steps, this many, are repeated for ever, although every thread that can move does.
+    Cycle(usize),
     /// A thread panicked.
     Panic,
     /// Two accesses to a plain cell race.
@@ -142,6 +148,11 @@ pub struct Run {
     pub step_limit: usize,
     /// Whether the exploration goes on after a failure.
     pub keep_going: bool,
+    /// Whether a thread has operated on an object, in this execution or an earlier one.
+    pub has_operated: bool,
+    /// Whether a wait could have ended because time was up, in this execution or an earlier one, but only so many
+    /// may while others can move.
+    pub withholds_timeouts: bool,
     /// Steps until something changed for the last time; the rest only polls.
     last_change: usize,
     pub(crate) epilogue: Option<Box<Epilogue>>,
@@ -153,6 +164,7 @@ pub struct Run {
     pub(crate) probe: Option<(ThreadId, u64)>,
     pub(crate) names: Names,
     open: Vec<OpenSegment>,
+    trail: Trail,
     pub(crate) moves: Vec<Move>,
 }
 
@@ -161,6 +173,8 @@ struct OpenSegment {
     effects: Vec<Effect>,
     created: u32,
     spawned: u32,
+    /// Yields without effect since the last one.
+    yields: u32,
 }
 
 /// What the runtime has to do next.
@@ -192,6 +206,8 @@ impl Run {
             stronger: Vec::new(),
             step_limit,
             keep_going: false,
+            has_operated: false,
+            withholds_timeouts: false,
             last_change: 0,
             epilogue: None,
             raced: Vec::new(),
@@ -199,6 +215,7 @@ impl Run {
             probe: None,
             names,
             open: Vec::new(),
+            trail: Trail::default(),
             moves: Vec::new(),
         }
     }
@@ -215,7 +232,7 @@ impl Run {
     pub fn finish_probe(&mut self) {
         if let Some((_, key)) = self.probe.take() {
             // Nobody has tried it out.
-            self.names.set_loop(key, true);
+            self.names.set_loop(key, Vec::new(), Conduct::Waits);
         }
     }
 
@@ -223,6 +240,7 @@ impl Run {
     pub fn reset(&mut self) {
         self.state.reset(self.rules);
         self.path.clear();
+        self.trail.clear();
         self.last_change = 0;
         self.ending = None;
         self.epilogue = None;
@@ -243,6 +261,7 @@ impl Run {
             open.effects.clear();
             open.created = 0;
             open.spawned = 0;
+            open.yields = 0;
         }
         let token = self.create(0);
         self.state.threads[0].token = token;
@@ -292,6 +311,7 @@ impl Run {
             let access = Access { thread: self.current, write, site };
             self.accesses.push((self.path.len(), cell, access));
         }
+        self.has_operated = true;
         self.note(Effect::Access(cell, write, site));
         self.note_race();
     }
@@ -338,6 +358,18 @@ impl Run {
             let race = self.state.clocks.as_ref().and_then(|c| c.race());
             self.ending = race.map(Ending::Race);
         }
+    }
+
+    /// Whether the running thread, which is about to yield, has done nothing since it last did. Then it
+    /// does not have to, unless it goes on like that for too long.
+    pub fn has_just_yielded(&mut self) -> bool {
+        /// A loop of nothing but yields ends at the limit on steps.
+        const MOST: u32 = 1 << 12;
+        let thread = self.current;
+        let fresh = self.state.thread(thread).rounds.fresh;
+        let open = self.open(thread);
+        open.yields = if fresh && open.effects.is_empty() { open.yields + 1 } else { 0 };
+        (1..=MOST).contains(&open.yields)
     }
 
     /// The running thread has come to the end of a segment.
@@ -399,6 +431,11 @@ impl Run {
             }
             return Command::Stop;
         }
+        if let Some(period) = self.fair_cycle(moves) {
+            self.ending = Some(Ending::Cycle(period));
+            self.show_one_round(period);
+            return Command::Stop;
+        }
         if self.path.len() >= self.step_limit {
             self.ending = Some(Ending::StepLimit);
             return Command::Stop;
@@ -407,10 +444,15 @@ impl Run {
             self.ending.get_or_insert(Ending::Abandoned);
             return Command::Stop;
         };
+        if !self.withholds_timeouts && step.choice != Move::TIMEOUT {
+            self.withholds_timeouts = self.state.withholds_timeouts();
+        }
         let preemption = step.thread != self.last && self.state.keeps_running(self.last, moves);
         self.preemptions += u32::from(preemption);
         self.path.push(step);
         let operation = self.state.thread(step.thread).operation;
+        self.has_operated |=
+            operation.object != ObjectId::NONE || operation.action == Action::Choose;
         let before = self.value_of(operation.object);
         let result = self.state.apply(step);
         self.raced.extend(self.state.take_raced());
@@ -422,6 +464,7 @@ impl Run {
             let history = self.state.thread(step.thread).history;
             driver.compared(history, before == operation.first);
         }
+        self.trail.push(self.path.len() - 1, step, &operation, result);
         let after = self.value_of(operation.object);
         let source = self.state.source().filter(|_| operation.action.is_access());
         self.stale += u32::from(source.is_some_and(|source| source.stale));
@@ -437,7 +480,7 @@ impl Run {
     }
 
     fn stuck(&self) -> Ending {
-        if self.state.panicked.is_some() {
+        if self.state.failed_by().is_some() {
             Ending::Panic
         } else if self.state.is_finished() {
             Ending::Complete
@@ -448,7 +491,8 @@ impl Run {
         }
     }
 
-    fn value_of(&self, object: ObjectId) -> u64 {
+    /// The newest value of an object.
+    pub fn value_of(&self, object: ObjectId) -> u64 {
         self.state.objects.get(object.index()).map_or(0, |o| o.value)
     }
 

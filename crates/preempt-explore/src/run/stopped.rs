@@ -1,5 +1,6 @@
 //! What is remembered of an execution that was stopped while its threads run on (`epilogue.rs`).
 
+use crate::loops::Was;
 use crate::{ExecutionState, ThreadId};
 
 /// The final state of an execution whose threads run on.
@@ -19,9 +20,11 @@ pub(crate) struct Epilogue {
 pub(super) struct Probe {
     pub(super) thread: ThreadId,
     pub(super) key: u64,
-    /// See [`ExecutionState::round_of`].
-    pub(super) round: (u64, u64),
-    pub(super) rounds: u32,
-    /// Operations since the last yield.
-    pub(super) operations: u32,
+    /// What it has done in each round.
+    pub(super) rounds: Vec<u64>,
+    /// All operations, yields among them, and those since the last yield.
+    pub(super) operations: Vec<u64>,
+    pub(super) since: usize,
+    /// What the thread has looked at and not in the round before its first yield.
+    pub(super) others: Vec<Was>,
 }

@@ -6,6 +6,7 @@
 //! What is absorbed is a function of the happens-before graph, so the number of histories never
 //! exceeds the number of graphs.
 
+use super::thread::Leaving;
 use super::values::{Channel, ONCE_DONE, ONCE_RUNNING, WAITING, WAITS, WRITER};
 use super::{ExecutionState, Object};
 use crate::mix::{mix, mix3, term};
@@ -41,19 +42,27 @@ enum Publish {
 pub(crate) struct Done {
     pub(crate) result: u64,
     /// Absorbed by the history.
-    observed: u64,
+    pub(crate) observed: u64,
     publish: Publish,
     /// Whether others can find something else than before.
     pub(crate) changed: bool,
 }
 
+/// What must be known of a state before an operation, to keep what threads wait for.
+enum Before {
+    Yield((Leaving, u32)),
+    /// Of the object.
+    Value(u64),
+}
+
 impl ExecutionState {
     /// The hash of the graph after `step`, without executing it.
     pub fn graph_after(&self, step: Move) -> u128 {
+        let owed = self.restlessness(Some(step.thread));
         if self.is_kept(step.thread) {
-            return self.hash ^ self.access_term(step);
+            return self.hash ^ self.access_term(step) ^ owed;
         }
-        self.hash ^ self.term_of(step.thread, self.touch(step))
+        self.hash ^ self.term_of(step.thread, self.touch(step)) ^ owed
     }
 
     /// Executes the pending operation of a thread. Returns what the thread sees.
@@ -65,7 +74,10 @@ impl ExecutionState {
         let touch = self.touch(step);
         let operation = self.threads[id.index()].operation;
         self.record(id, touch);
-        let forced = operation.action == Action::Yield && self.is_forced(id);
+        let watched = self.rules.watch.then(|| match operation.action {
+            Action::Yield => Before::Yield(self.before_yield(id)),
+            _ => Before::Value(self.objects.get(operation.object.index()).map_or(0, |o| o.value)),
+        });
         let done = self.execute(step, &operation);
         let thread = &mut self.threads[id.index()];
         // The operation itself follows from the history so far; numbers follow from the version.
@@ -74,8 +86,16 @@ impl ExecutionState {
         thread.steps += 1;
         let history = thread.history;
         self.publish(id, &operation, &done, history);
-        if self.rules.watch {
-            self.note_operation(id, touch, &operation, &done, forced);
+        if let Some(weak) = self.weak.as_mut().filter(|_| step.choice == Move::TIMEOUT) {
+            // Time passes: what was stored becomes visible.
+            weak.note_yield(id);
+        }
+        match watched {
+            Some(Before::Yield((leaving, restless))) => self.note_yield(id, leaving, restless),
+            Some(Before::Value(before)) => {
+                self.note_operation(id, touch, &operation, &done, before);
+            }
+            None => {}
         }
         if self.urgent == Some(id) {
             self.urgent = None;
@@ -88,21 +108,22 @@ impl ExecutionState {
         done.result
     }
 
-    /// What follows an access to an atomic of which all writes are kept. `outdated`: what was read is
-    /// older than a change.
+    /// What follows an access to an atomic of which all writes are kept, whose newest value was `before`.
+    /// `seen`: the result, and the version of what was read. `outdated`: that is older than a change.
     pub(crate) fn after_access(
         &mut self,
         id: ThreadId,
         operation: &Operation,
-        result: u64,
-        changed: bool,
-        outdated: bool,
+        seen: (u64, u64),
+        before: u64,
+        (changed, outdated): (bool, bool),
     ) {
         if self.rules.watch {
             let (object, second) = (operation.object, ObjectId::NONE);
             let touch = Touch { object, write: changed, second, timeout: false, stamp: 0 };
-            let done = Done { result, observed: 0, publish: Publish::Nothing, changed };
-            self.note_operation(id, touch, operation, &done, false);
+            let (result, observed) = seen;
+            let done = Done { result, observed, publish: Publish::Nothing, changed };
+            self.note_operation(id, touch, operation, &done, before);
             if outdated {
                 self.has_outdated(id, object);
             }
@@ -122,6 +143,11 @@ impl ExecutionState {
     /// Whether two moves of different threads do not commute.
     pub fn depend(&self, a: Move, b: Move) -> bool {
         if a.choice == Move::TIMEOUT || b.choice == Move::TIMEOUT {
+            return true;
+        }
+        // Whether a restless thread may go on depends on who has moved.
+        let yields = |m: Move| self.threads[m.thread.index()].operation.action == Action::Yield;
+        if self.is_restless && (yields(a) || yields(b)) {
             return true;
         }
         let (x, y) = (self.touch(a), self.touch(b));
@@ -151,7 +177,7 @@ impl ExecutionState {
             Action::OnceEnter => on(value() != ONCE_DONE),
             Action::Wait => Touch { second: operation.condition(), ..on(true) },
             Action::Reacquire if timeout => {
-                Touch { second: operation.condition(), stamp: 1, ..on(true) }
+                Touch { object: operation.condition(), stamp: 1, ..on(true) }
             }
             Action::NotifyOne => {
                 let woken = self.waiter(object, step.choice);
@@ -277,6 +303,11 @@ impl ExecutionState {
                 let publish = if old != 0 { Publish::Replace } else { Publish::Nothing };
                 Done { publish, changed: old != 0, ..sees(alive) }
             }
+            // It still has to acquire the mutex: others may do so first.
+            Action::Reacquire if timeout => {
+                self.threads[id.index()].waiting = ObjectId::NONE;
+                Done { result: 1, publish: Publish::Nothing, ..blind }
+            }
             Action::Lock | Action::TryLock | Action::Reacquire => {
                 let free = old == 0;
                 if free {
@@ -284,7 +315,7 @@ impl ExecutionState {
                 }
                 if operation.action == Action::Reacquire {
                     self.threads[id.index()].waiting = ObjectId::NONE;
-                    return Done { changed: true, ..sees(u64::from(timeout)) };
+                    return Done { changed: true, ..sees(0) };
                 }
                 let observed = if mutation::is(Mutation::ForgetRelease) { 0 } else { version };
                 Done { changed: free, observed, ..sees(u64::from(free)) }
@@ -397,6 +428,7 @@ impl ExecutionState {
                 if let Some(times) = &mut self.times {
                     times.follows(step.thread, target);
                 }
+                self.threads[target.index()].panicked = false;
                 let observed = self.threads[target.index()].history;
                 let observed = if mutation::is(Mutation::ForgetJoined) { 0 } else { observed };
                 Done { observed, ..quiet }
@@ -482,6 +514,7 @@ impl ExecutionState {
             let has_failed = match operation.action {
                 Action::TryLock | Action::TryReadLock | Action::TryWriteLock => done.result == 0,
                 Action::OnceCompleted => done.result != ONCE_DONE,
+                Action::Reacquire => done.result == 1,
                 _ => false,
             };
             if acquires && !has_failed {
@@ -507,8 +540,10 @@ fn execute_channel(object: &mut Object, operation: &Operation, timeout: bool) ->
     let mut done = Done { result: 0, observed: version, publish: Publish::Nothing, changed: true };
     match operation.action {
         Action::Send | Action::TrySend => {
-            let room =
-                operation.first == 0 || u64::from(channel.length) < (operation.first - 1).max(1);
+            let meets = operation.action == Action::Send || operation.first != 1 || channel.offered;
+            let room = meets
+                && (operation.first == 0
+                    || u64::from(channel.length) < (operation.first - 1).max(1));
             done.observed = 0;
             done.result = match (channel.receiver, room) {
                 (true, true) => 0,
@@ -526,7 +561,14 @@ fn execute_channel(object: &mut Object, operation: &Operation, timeout: bool) ->
             done.observed = 0;
             done.changed = false;
         }
-        Action::Receive | Action::TryReceive if timeout => done.result = 3,
+        Action::Offer => {
+            channel.offered = true;
+            done.observed = 0;
+        }
+        Action::Receive | Action::TryReceive if timeout => {
+            channel.offered = false;
+            done.result = 3;
+        }
         Action::Receive | Action::TryReceive => {
             done.result = match (channel.length, channel.senders) {
                 (0, 0) => 2,
@@ -537,6 +579,7 @@ fn execute_channel(object: &mut Object, operation: &Operation, timeout: bool) ->
                 channel.length -= 1;
                 object.readers += 1;
             }
+            channel.offered = false;
             done.changed = done.result == 0;
         }
         Action::CloseSender => {

@@ -17,6 +17,12 @@ impl ExecutionState {
                 return;
             }
         }
+        if let Some(solo) = &self.solo {
+            self.moves_of(solo.thread, out);
+            if !out.is_empty() {
+                return;
+            }
+        }
         for index in 0..self.threads.len() {
             self.moves_of(ThreadId(index as u32), out);
         }
@@ -43,6 +49,7 @@ impl ExecutionState {
             && self.panicked.is_none()
             && !self.exited
             && self.urgent.is_none_or(|urgent| urgent == id)
+            && !self.is_held_back(id)
             && self.is_enabled(id, thread)
     }
 
@@ -75,9 +82,7 @@ impl ExecutionState {
                 continue;
             }
             let possible = match operation.action {
-                Action::Reacquire => {
-                    thread.waiting != ObjectId::NONE && self.object(operation.object).value == 0
-                }
+                Action::Reacquire => thread.waiting != ObjectId::NONE,
                 Action::TakeToken
                 | Action::Receive
                 | Action::Lock
@@ -89,6 +94,16 @@ impl ExecutionState {
                 out.push(Move { thread: id, choice: Move::TIMEOUT });
             }
         }
+    }
+
+    /// Whether some wait could end because time is up, but so many have that others come first.
+    pub(crate) fn withholds_timeouts(&self) -> bool {
+        if self.fired < self.rules.timeouts {
+            return false;
+        }
+        let mut timeouts = Vec::new();
+        self.timeouts(true, &mut timeouts);
+        timeouts.iter().any(|m| self.thread(m.thread).operation.second == 1)
     }
 
     pub(crate) fn is_enabled(&self, id: ThreadId, thread: &Thread) -> bool {

@@ -18,12 +18,12 @@ mod thread;
 mod values;
 
 pub use objects::Object;
-pub(crate) use polling::GIVES_UP;
+pub(crate) use polling::{ALONE, GIVES_UP, shape_of};
 pub use rules::Rules;
 pub use thread::{Status, Thread};
 pub use values::Channel;
 
-use crate::identity::Loops;
+use crate::loops::Loops;
 use crate::mix::{mix, mix3};
 use crate::race::{Clocks, Race};
 use crate::virtual_time::Times;
@@ -31,7 +31,8 @@ use crate::weak::Weak;
 use crate::{Action, Effect, Next, ObjectId, Operation, ThreadId};
 use objects::Objects;
 use std::sync::Arc;
-use thread::{Rounds, Watch};
+pub(crate) use thread::{LONGEST_CYCLE, Rounds};
+use thread::{Solo, Watch};
 use values::SENDER;
 
 /// The shared state of one execution.
@@ -58,6 +59,10 @@ pub struct ExecutionState {
     pub(crate) woken: u32,
     /// What is known about loops that yield.
     pub(crate) loops: Arc<Loops>,
+    /// A thread that leaves a loop, alone.
+    pub(crate) solo: Option<Solo>,
+    /// Some thread has gone on so often with nothing new to see that others come first.
+    pub(crate) is_restless: bool,
     /// Outcome of the next comparison of pointers, when values are not at hand.
     pub(crate) hint: Option<bool>,
 }
@@ -88,6 +93,8 @@ impl Clone for ExecutionState {
         if !Arc::ptr_eq(&self.loops, &source.loops) {
             self.loops = source.loops.clone();
         }
+        self.solo.clone_from(&source.solo);
+        self.is_restless = source.is_restless;
         self.hint = source.hint;
     }
 }
@@ -116,6 +123,8 @@ impl ExecutionState {
             times: None,
             woken: 0,
             loops: Arc::default(),
+            solo: None,
+            is_restless: false,
             hint: None,
         };
         state.reset(rules);
@@ -135,6 +144,8 @@ impl ExecutionState {
         self.panicked = None;
         self.exited = false;
         self.urgent = None;
+        self.solo = None;
+        self.is_restless = false;
         self.hint = None;
         match &mut self.clocks {
             Some(clocks) if rules.clocks || rules.weak => clocks.reset(),
@@ -148,7 +159,7 @@ impl ExecutionState {
 
     /// The happens-before graph so far, as a hash.
     pub fn graph(&self) -> u128 {
-        self.hash
+        self.hash ^ self.restlessness(None)
     }
 
     /// A thread.
@@ -190,9 +201,14 @@ impl ExecutionState {
         self.threads.iter().all(|t| matches!(t.status, Status::Done | Status::Absent))
     }
 
-    /// The thread that panicked.
+    /// The thread whose panic ends the execution.
     pub fn panicked(&self) -> Option<ThreadId> {
         self.panicked
+    }
+
+    /// The thread whose panic is a failure, where nothing moves any more.
+    pub(crate) fn failed_by(&self) -> Option<ThreadId> {
+        self.panicked.or_else(|| self.thread_ids().find(|&t| self.thread(t).panicked))
     }
 
     /// The first data race so far, if clocks are kept.
@@ -280,6 +296,9 @@ impl ExecutionState {
     }
 
     pub(crate) fn arrive(&mut self, thread: ThreadId, next: Next) {
+        if self.solo.is_some() {
+            self.meet_solo(thread, &next);
+        }
         let thread_state = &mut self.threads[thread.index()];
         match next {
             Next::Operation(operation) => {
@@ -294,6 +313,10 @@ impl ExecutionState {
             Next::Exit => {
                 thread_state.status = Status::Done;
                 self.exited = true;
+            }
+            Next::Panic if self.rules.outlives_panics && thread != ThreadId::MAIN => {
+                thread_state.status = Status::Done;
+                thread_state.panicked = true;
             }
             Next::Panic => {
                 thread_state.status = Status::Done;
@@ -310,6 +333,7 @@ impl ExecutionState {
             operation,
             steps: 0,
             history,
+            panicked: false,
             waiting: ObjectId::NONE,
             token,
             key,

@@ -3,39 +3,50 @@
 //! A loop such as `while !flag.load() { yield_now() }` has infinitely many executions, all but a few of
 //! which are alike. So a thread that polls goes on only when there is something new to see:
 //!
-//! * A thread that has changed nothing since its last yield waits until something that it has read
+//! * What a thread does between two yields is a *round*. Yields with nothing in between are one yield, so that
+//!   backoffs of any length are rounds of the same kind.
+//! * Whether a thread polls is found out by trying: when it comes to a yield, has changed nothing in this
+//!   round and there is nothing new to see, the execution is stopped and the thread runs alone for many rounds (see
+//!   `epilogue`). If it never leaves and changes nothing, it waits from then on until something that it reads
 //!   is changed. Taking a lock and releasing it is no change, unless what it protects was changed.
+//! * A loop that leaves within [`GIVES_UP`] rounds does not wait; its yields are free.
+//! * A loop that leaves after more rounds, in which it repeats the same, does so in one go: the thread is alone until it does
+//!   something else ([`Solo`]). That it sees a change first is explored, too, after one more round instead of
+//!   each number of them. [`Rules::all_rounds`] makes all of its yields free instead.
 //! * A thread that does change something (it counts its attempts) makes progress as far as we can
 //!   tell, so it goes on freely; but the third time that it does exactly the same between two yields, it
-//!   polls, too, and waits for a change of what it only reads.
-//! * Where nothing else can move, it goes on all the same: it may count in a register and give up.
+//!   polls, too, and waits for a change of what it only reads, or has left as it was.
+//! * Whatever a loop does, it is fair: a thread that has gone on [`FAIR`] times in a row with nothing new to see
+//!   lets every thread that can move do so before it goes on again (Musuvathi and Qadeer, *Fair stateless model
+//!   checking*). An execution that does not end is then one that the program allows: a livelock.
+//! * Where nothing else can move, a thread that waits goes on all the same: it may count in a register and give up.
 //!   Only after [`Rules::patience`] such rounds in a row is it a livelock.
-//! * A loop that gives up after a few rounds does not wait for others. Which loops do is found out by
-//!   trying: when a thread polls for the first time, the execution is stopped and the thread runs alone
-//!   for [`GIVES_UP`] rounds (see `epilogue`). If it leaves the loop meanwhile, its yields are free from
-//!   then on. Rounds that begin with the same operation and end at the same yield are of the same loop.
 //!
-//! What is lost: executions in which a loop gives up after more rounds than that although others could
-//! still move.
+//! What is lost: executions in which a loop gives up after more than [`ALONE`] rounds although others could
+//! still move; and those in which a loop sees a change exactly after a certain large number of rounds.
 //!
 //! Under weak memory a thread may have read an outdated value; then there is something new to see at once.
 //!
-//! Invariant: whether a thread may leave its yield is a function of the happens-before graph, so
-//! states with equal graphs have equal moves.
+//! Invariant: whether a thread may leave its yield is a function of the happens-before graph and of which threads
+//! have moved since the last yields of restless threads. The latter is part of the hash that identifies a state.
 
 use super::apply::{Done, Touch};
-use super::thread::{Watch, WatchKind};
-use super::{ExecutionState, Rules, Status, Thread};
-use crate::mix::{mix, mix3};
-use crate::{Action, Move, ObjectId, Operation, ThreadId};
+use super::thread::{Leaving, Solo, Watch, WatchKind};
+use super::{ExecutionState, Object, Rules, Status, Thread};
+use crate::loops::{Conduct, Was};
+use crate::mix::{mix, mix3, term};
+use crate::{Action, Move, Next, ObjectId, Operation, ThreadId};
 use std::sync::Arc;
 
 /// From this many repetitions on a thread that changes something polls all the same.
-const REPEATS: u8 = 2;
+const REPEATS: usize = 2;
 /// A loop that gives up within this many rounds does not wait for others.
-pub(crate) const GIVES_UP: u32 = 8;
-/// So many kinds of loops are tried out; others wait.
-const MOST_LOOPS: usize = 64;
+pub(crate) const GIVES_UP: usize = 8;
+/// A loop that does not leave within this many rounds never does.
+pub(crate) const ALONE: usize = 1000;
+/// After so many rounds without anything new others have to move; also if all rounds are explored.
+const FAIR: u32 = 16;
+const FAIR_OF_ALL: u32 = 1024;
 /// For so many rounds any thread at a yield may be next where nothing else can move; then in turns.
 const ANY_ORDER: u32 = 3;
 /// Counter of a watch that has news from the beginning.
@@ -44,7 +55,48 @@ const OUTDATED: u32 = u32::MAX;
 impl ExecutionState {
     /// Whether the thread, which stands before a yield, may go on.
     pub(crate) fn may_leave_yield(&self, id: ThreadId, thread: &Thread) -> bool {
-        self.has_news(id, thread) || !self.waits(self.loop_of(id))
+        !matches!(self.leaving(id, thread), Leaving::Forced) && !self.owes(id, thread)
+    }
+
+    /// How the thread, which stands before a yield, goes on.
+    pub(crate) fn leaving(&self, id: ThreadId, thread: &Thread) -> Leaving {
+        if let Some(solo) = self.solo.as_ref().filter(|solo| solo.thread == id) {
+            return Leaving::GivingUp(solo.cycle.clone());
+        }
+        if self.has_news(id, thread) {
+            return Leaving::News;
+        }
+        match self.conduct(id) {
+            Some(Conduct::Waits) => Leaving::Forced,
+            Some(Conduct::GivesUp(round)) if !self.rules.all_rounds => {
+                Leaving::GivingUp(round.clone())
+            }
+            _ => Leaving::Freely,
+        }
+    }
+
+    /// After how many rounds without anything new a thread is restless.
+    fn fair(&self) -> u32 {
+        if self.rules.all_rounds { FAIR_OF_ALL } else { FAIR }
+    }
+
+    /// Whether a restless thread has to let others move first.
+    fn owes(&self, id: ThreadId, thread: &Thread) -> bool {
+        thread.rounds.restless >= self.fair()
+            && self.solo.as_ref().is_none_or(|solo| solo.thread != id)
+            && self.thread_ids().any(|other| {
+                other != id && thread.rounds.seen & bit(other) == 0 && self.could_move(other)
+            })
+    }
+
+    /// Whether a thread could move if it were its turn.
+    fn could_move(&self, id: ThreadId) -> bool {
+        let thread = &self.threads[id.index()];
+        thread.status == Status::Ready
+            && match thread.operation.action {
+                Action::Yield => !matches!(self.leaving(id, thread), Leaving::Forced),
+                _ => self.is_enabled(id, thread),
+            }
     }
 
     /// Knows about loops what another state knows.
@@ -54,22 +106,21 @@ impl ExecutionState {
         }
     }
 
-    /// Whether loops of this kind wait for others.
-    fn waits(&self, key: u64) -> bool {
-        self.loops.get(&key).copied().unwrap_or(self.loops.len() >= MOST_LOOPS)
+    /// What a thread before a yield does if it runs alone, as far as is known.
+    fn conduct(&self, id: ThreadId) -> Option<&Conduct> {
+        self.loops.get(self.loop_of(id), |was| self.was(was.object, was.address) == Some(*was))
+    }
+
+    /// What an object is, if it was made.
+    pub(crate) fn was(&self, object: ObjectId, address: bool) -> Option<Was> {
+        let Object { value, version, .. } = *self.objects.get(object.index())?;
+        Some(Was { object, address, value: if address { version } else { value } })
     }
 
     /// What kind of loop a thread before a yield is in.
     pub(crate) fn loop_of(&self, id: ThreadId) -> u64 {
         let thread = &self.threads[id.index()];
-        mix(thread.rounds.shape, site_hash(&thread.operation))
-    }
-
-    /// How the round of a thread before a yield began, and where it ends: what rounds of one loop have in
-    /// common, although the first one may do more than the others.
-    pub(crate) fn round_of(&self, id: ThreadId) -> (u64, u64) {
-        let thread = &self.threads[id.index()];
-        (thread.rounds.first, site_hash(&thread.operation))
+        mix3(thread.key, thread.rounds.round, site_hash(&thread.operation))
     }
 
     /// Whether a thread has come to a yield and polls, in a loop that nothing is known about.
@@ -77,9 +128,10 @@ impl ExecutionState {
         let thread = &self.threads[id.index()];
         thread.status == Status::Ready
             && thread.operation.action == Action::Yield
+            && self.solo.is_none()
+            && self.loops.has_room()
             && !self.has_news(id, thread)
-            && self.loops.len() < MOST_LOOPS
-            && !self.loops.contains_key(&self.loop_of(id))
+            && self.conduct(id).is_none()
     }
 
     /// Whether the next operation of a thread is the one that its last round began with.
@@ -87,6 +139,11 @@ impl ExecutionState {
         let thread = &self.threads[id.index()];
         let operation = &thread.operation;
         thread.rounds.first == 0 && thread.rounds.previous_first == shape_of(operation)
+    }
+
+    /// Whether a thread has looked at an object since its last yield.
+    pub(crate) fn watches_change_of(&self, id: ThreadId, object: ObjectId) -> bool {
+        self.watches.iter().any(|w| w.thread == id && w.object == object)
     }
 
     /// Whether a thread before a yield does not poll, or what it polls has changed.
@@ -97,7 +154,7 @@ impl ExecutionState {
         }
         let rounds = &thread.rounds;
         let watches = || self.watches.iter().filter(|w| w.thread == id);
-        let again = rounds.round == rounds.previous && rounds.repeats >= REPEATS - 1;
+        let again = rounds.is_repeated(REPEATS);
         if !again && (rounds.dirty || watches().any(|w| w.kind == WatchKind::Held)) {
             return true;
         }
@@ -108,6 +165,11 @@ impl ExecutionState {
                 WatchKind::Change => object.changes != watch.counter,
                 WatchKind::Release => object.releases != watch.counter,
                 WatchKind::Zero => object.value == 0,
+                // It has left what it found, so others can hardly tell.
+                WatchKind::Changed(before, after) if before == after => {
+                    object.changes != watch.counter
+                }
+                WatchKind::Changed(..) => continue,
                 WatchKind::Held => continue,
             };
             if news {
@@ -118,15 +180,77 @@ impl ExecutionState {
         !polls
     }
 
-    /// Whether a thread before a yield could only go on because nothing else can.
-    pub(crate) fn is_forced(&self, id: ThreadId) -> bool {
-        !self.may_leave_yield(id, &self.threads[id.index()])
-    }
-
     /// Whether the last steps of a thread were such that nothing has changed.
     pub(crate) fn is_idle(&self, id: ThreadId) -> bool {
         let rounds = &self.threads[id.index()].rounds;
         rounds.forced > 0 && !rounds.dirty
+    }
+
+    /// Whether another thread leaves a loop and must not be disturbed.
+    pub(crate) fn is_held_back(&self, id: ThreadId) -> bool {
+        self.solo.as_ref().is_some_and(|solo| {
+            solo.thread != id && {
+                let thread = &self.threads[solo.thread.index()];
+                thread.status == Status::Ready && self.is_enabled(solo.thread, thread)
+            }
+        })
+    }
+
+    /// A thread comes to its next operation: one that leaves a loop is no longer alone when it does
+    /// something else than in the rounds before.
+    pub(crate) fn meet_solo(&mut self, id: ThreadId, next: &Next) {
+        let Some(solo) = self.solo.as_ref().filter(|solo| solo.thread == id) else { return };
+        let same = match next {
+            Next::Operation(operation) => solo.cycle[solo.done] == shape_of(operation),
+            _ => false,
+        };
+        self.solo = same.then(|| Solo { done: (solo.done + 1) % solo.cycle.len(), ..solo.clone() });
+    }
+
+    /// What restless threads owe to others is part of what a state is: the hash for it after a step of a
+    /// thread, or now.
+    pub(crate) fn restlessness(&self, step: Option<ThreadId>) -> u128 {
+        let yields = |id: ThreadId| {
+            let thread = &self.threads[id.index()];
+            thread.operation.action == Action::Yield && thread.rounds.restless + 1 >= self.fair()
+        };
+        if !self.is_restless && !step.is_some_and(yields) {
+            return 0;
+        }
+        let owed = |(index, thread): (usize, &Thread)| {
+            let id = ThreadId(index as u32);
+            let rounds = &thread.rounds;
+            let (restless, seen) = match step {
+                Some(mover) if mover == id && thread.operation.action == Action::Yield => {
+                    (self.restless_after(id, thread), 0)
+                }
+                Some(mover) if mover != id => (rounds.restless, rounds.seen | bit(mover)),
+                _ => (rounds.restless, rounds.seen),
+            };
+            let counts = restless >= self.fair() && thread.status == Status::Ready;
+            if counts { term(thread.key, seen, 30, 0) } else { 0 }
+        };
+        self.threads.iter().enumerate().map(owed).fold(0, |hash, term| hash ^ term)
+    }
+
+    /// How often in a row a thread will have gone on with nothing new to see after its next yield.
+    fn restless_after(&self, id: ThreadId, thread: &Thread) -> u32 {
+        match self.leaving(id, thread) {
+            Leaving::Freely => thread.rounds.restless + 1,
+            Leaving::News if thread.rounds.dirty => thread.rounds.restless + 1,
+            _ => 0,
+        }
+    }
+
+    /// A thread has moved: restless ones have given way to it.
+    fn note_turn(&mut self, id: ThreadId) {
+        if self.is_restless {
+            for (index, thread) in self.threads.iter_mut().enumerate() {
+                if index != id.index() {
+                    thread.rounds.seen |= bit(id);
+                }
+            }
+        }
     }
 
     /// Nothing can move: threads at a yield do.
@@ -151,6 +275,31 @@ impl ExecutionState {
         }
     }
 
+    /// A thread has yielded.
+    pub(crate) fn note_yield(&mut self, id: ThreadId, leaving: Leaving, restless: u32) {
+        self.note_turn(id);
+        let rounds = &mut self.threads[id.index()].rounds;
+        rounds.end_round();
+        rounds.fresh = true;
+        rounds.previous_first = std::mem::take(&mut rounds.first);
+        let forced = matches!(leaving, Leaving::Forced);
+        rounds.forced = if forced { rounds.forced + 1 } else { 0 };
+        rounds.dirty = false;
+        rounds.restless = restless;
+        rounds.seen = 0;
+        self.is_restless |= restless >= self.fair();
+        self.watches.retain(|w| w.thread != id);
+        if let (Leaving::GivingUp(cycle), None) = (leaving, &self.solo) {
+            self.solo = Some(Solo { thread: id, cycle, done: 0 });
+        }
+    }
+
+    /// How the next yield of a thread will be left, and how restless it is then.
+    pub(crate) fn before_yield(&self, id: ThreadId) -> (Leaving, u32) {
+        let thread = &self.threads[id.index()];
+        (self.leaving(id, thread), self.restless_after(id, thread))
+    }
+
     /// Keeps what a thread has read and changed since it last yielded.
     pub(crate) fn note_operation(
         &mut self,
@@ -158,27 +307,20 @@ impl ExecutionState {
         touch: Touch,
         operation: &Operation,
         done: &Done,
-        forced: bool,
+        before: u64,
     ) {
+        self.note_turn(id);
         let rounds = &mut self.threads[id.index()].rounds;
-        if operation.action == Action::Yield {
-            let same = rounds.round == rounds.previous;
-            rounds.repeats = if same { rounds.repeats.saturating_add(1) } else { 0 };
-            rounds.previous = rounds.round;
-            rounds.round = 0;
-            rounds.shape = 0;
-            rounds.previous_first = std::mem::take(&mut rounds.first);
-            rounds.forced = if forced { rounds.forced + 1 } else { 0 };
-            rounds.dirty = false;
-            self.watches.retain(|w| w.thread != id);
-            return;
-        }
-        // What a read-modify-write finds may be its own doing; what a load finds is news.
-        let sees = if matches!(operation.action, Action::Update(..)) { 0 } else { done.result };
         let shape = shape_of(operation);
-        let operands = mix(operation.first, operation.second);
+        // What a read-modify-write finds may be its own doing; what a load finds is news. Addresses differ
+        // between executions.
+        let (operands, sees) = match operation.action {
+            _ if operation.is_pointer() => (0, done.observed),
+            Action::Update(..) if done.changed => (operation.first, 0),
+            _ => (mix(operation.first, operation.second), done.result),
+        };
         rounds.round = mix3(rounds.round, mix(shape, operands), sees);
-        rounds.shape = mix(rounds.shape, shape);
+        rounds.fresh = false;
         if rounds.first == 0 {
             rounds.first = shape;
         }
@@ -213,7 +355,9 @@ impl ExecutionState {
                     if object == ObjectId::NONE {
                         continue;
                     }
-                    if done.changed {
+                    if done.changed && operation.action.is_number() && !operation.is_pointer() {
+                        self.changes_from(id, object, before);
+                    } else if done.changed {
                         // A wait on a condition variable releases its lock.
                         self.objects[object.index()].releases += 1;
                         self.changes(id, object);
@@ -247,10 +391,32 @@ impl ExecutionState {
         let counter = *counter;
         // Its own change is no news to a thread.
         for watch in &mut self.watches {
-            if watch.thread == id && watch.object == object && watch.kind == WatchKind::Change {
+            let own = matches!(watch.kind, WatchKind::Change | WatchKind::Changed(..));
+            // What others did in between stays news.
+            if watch.thread == id
+                && watch.object == object
+                && own
+                && watch.counter.wrapping_add(1) == counter
+            {
                 watch.counter = counter;
             }
         }
+    }
+
+    /// A thread has changed a number, which was `before`.
+    fn changes_from(&mut self, id: ThreadId, object: ObjectId, before: u64) {
+        self.changes(id, object);
+        let Object { value, changes, .. } = self.objects[object.index()];
+        for watch in &mut self.watches {
+            if watch.thread == id && watch.object == object {
+                if let WatchKind::Changed(_, after) = &mut watch.kind {
+                    *after = value;
+                    return;
+                }
+            }
+        }
+        let kind = WatchKind::Changed(before, value);
+        self.watches.push(Watch { thread: id, object, kind, counter: changes });
     }
 
     fn watch(&mut self, id: ThreadId, object: ObjectId, kind: WatchKind) {
@@ -265,11 +431,19 @@ impl ExecutionState {
 }
 
 /// A number for what an operation does, and where.
-fn shape_of(operation: &Operation) -> u64 {
+pub(crate) fn shape_of(operation: &Operation) -> u64 {
     use std::hash::{Hash, Hasher};
+    if operation.action == Action::Yield {
+        // Wherever it is: loops spin first, and yield later.
+        return 0;
+    }
     let mut hasher = rustc_hash::FxHasher::default();
     operation.action.hash(&mut hasher);
     mix3(u64::from(operation.object.0), hasher.finish(), site_hash(operation))
+}
+
+fn bit(thread: ThreadId) -> u64 {
+    1 << thread.0.min(63)
 }
 
 fn site_hash(operation: &Operation) -> u64 {

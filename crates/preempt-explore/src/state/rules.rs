@@ -14,14 +14,23 @@ pub struct Rules {
     pub timeouts: u32,
     /// Some thread takes a lock for reading that it holds for reading: writers that wait matter.
     pub recursive: bool,
+    /// Receivers of rendezvous channels say so before they wait. Switched on by a sender that does not wait.
+    pub offers: bool,
     /// Keep virtual time. Switched on when it is looked at.
     pub time: bool,
     /// Executions end with the main thread, whatever others do.
     pub daemons: bool,
+    /// A panic ends its thread only, and is a failure if nobody joins the thread. Otherwise it ends the execution.
+    pub outlives_panics: bool,
+    /// The program frees memory with objects in it: only an execution shows whether one of them is used afterwards,
+    /// so every complete graph is executed.
+    pub frees: bool,
     /// How often a wait may end for no reason.
     pub spurious: u32,
     /// How many rounds of loops that yield make a livelock, where nothing else can move.
     pub patience: u32,
+    /// Explore all rounds of loops that give up after many, not only that they do.
+    pub all_rounds: bool,
     /// Explore what weak memory orders allow, if the program uses them.
     pub rc11: bool,
     /// The program uses them: keep all writes. Switched on by [`Run::weaken`](crate::Run::weaken).
@@ -38,10 +47,14 @@ impl Default for Rules {
             mixed: false,
             timeouts: 1,
             recursive: false,
+            offers: false,
             time: false,
             daemons: false,
+            outlives_panics: false,
+            frees: false,
             spurious: 0,
             patience: 1000,
+            all_rounds: false,
             rc11: false,
             weak: false,
             strong: false,

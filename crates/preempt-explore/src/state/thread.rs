@@ -1,6 +1,7 @@
 //! One thread of an execution, and what it has done since its last yield.
 
 use crate::{Action, ObjectId, Operation, ThreadId};
+use std::sync::Arc;
 
 /// What a thread is up to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,6 +27,8 @@ pub struct Thread {
     pub steps: u32,
     /// Hash of everything the thread has observed.
     pub history: u64,
+    /// It has panicked, and no other thread has seen that.
+    pub(crate) panicked: bool,
     /// Condition variable it waits on and was not woken from.
     pub waiting: ObjectId,
     /// Its park token.
@@ -35,6 +38,11 @@ pub struct Thread {
 }
 
 impl Thread {
+    /// Whether it has panicked and no other thread has seen that.
+    pub fn has_panicked(&self) -> bool {
+        self.panicked
+    }
+
     /// Whether it waits on a condition variable.
     pub(crate) fn is_waiting(&self) -> bool {
         self.status == Status::Ready && self.operation.action == Action::Reacquire
@@ -61,23 +69,72 @@ pub(crate) enum WatchKind {
     Zero,
     /// Holds the lock since.
     Held,
+    /// The thread has changed it itself, from the first value to the second.
+    Changed(u64, u64),
 }
+
+/// Loops are recognised whose rounds are the same every so many rounds.
+pub(crate) const LONGEST_CYCLE: usize = 4;
 
 /// What a thread has done since its last yield, and before.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rounds {
     /// Whether it has changed something.
     pub(crate) dirty: bool,
-    /// Hash of its operations since its last yield, and of those before.
+    /// Whether it has done nothing since its last yield.
+    pub(crate) fresh: bool,
+    /// Hash of its operations since its last yield, and of those in the rounds before, the latest first.
     pub(crate) round: u64,
-    pub(crate) previous: u64,
-    /// The same without what the operations see.
-    pub(crate) shape: u64,
+    pub(crate) before: [u64; LONGEST_CYCLE],
     /// The first operation since its last yield, and of the round before.
     pub(crate) first: u64,
     pub(crate) previous_first: u64,
-    /// How often it has done the same.
-    pub(crate) repeats: u8,
+    /// How often in a row it has done the same as so many rounds ago.
+    pub(crate) repeats: [u8; LONGEST_CYCLE],
     /// How often it went on only because nothing else could move.
     pub(crate) forced: u32,
+    /// How often in a row it went on although there was nothing new to see, or changed something.
+    pub(crate) restless: u32,
+    /// Threads that have moved since its last yield, if it is restless.
+    pub(crate) seen: u64,
+}
+
+impl Rounds {
+    /// A round ends.
+    pub(crate) fn end_round(&mut self) {
+        for (repeats, before) in self.repeats.iter_mut().zip(self.before) {
+            *repeats = if self.round == before { repeats.saturating_add(1) } else { 0 };
+        }
+        self.before.rotate_right(1);
+        self.before[0] = std::mem::take(&mut self.round);
+    }
+
+    /// Whether this round is the last of a cycle that was repeated `often`.
+    pub(crate) fn is_repeated(&self, often: usize) -> bool {
+        (1..).zip(self.before.iter().zip(self.repeats)).any(|(period, (before, repeats))| {
+            *before == self.round && usize::from(repeats) + 1 >= often * period
+        })
+    }
+}
+
+/// A thread that leaves a loop without having seen anything new: nothing else moves meanwhile.
+#[derive(Clone, Debug)]
+pub(crate) struct Solo {
+    pub(crate) thread: ThreadId,
+    /// What it repeats, and how much of it is done.
+    pub(crate) cycle: Arc<[u64]>,
+    pub(crate) done: usize,
+}
+
+/// How a thread goes on after a yield.
+#[derive(Clone, Debug)]
+pub(crate) enum Leaving {
+    /// There is something new to see.
+    News,
+    /// As it likes.
+    Freely,
+    /// By repeating these operations until it leaves the loop.
+    GivingUp(Arc<[u64]>),
+    /// Only if nothing else can move.
+    Forced,
 }

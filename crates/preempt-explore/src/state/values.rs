@@ -11,6 +11,8 @@ pub(crate) const ONCE_RUNNING: u64 = 1;
 pub(crate) const ONCE_DONE: u64 = 2;
 /// One sender, in the value of a channel.
 pub(crate) const SENDER: u64 = 1 << 32;
+/// Set in the value of a channel whose receiver waits.
+const OFFERED: u64 = 1 << 62;
 
 /// The value of a channel, taken apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,6 +23,8 @@ pub struct Channel {
     pub senders: u32,
     /// Whether the receiver is left.
     pub receiver: bool,
+    /// Whether it waits, so that a rendezvous is possible. Kept only if somebody asks for it.
+    pub offered: bool,
 }
 
 impl Channel {
@@ -28,8 +32,9 @@ impl Channel {
     pub fn from_value(value: u64) -> Self {
         Channel {
             length: value as u32,
-            senders: (value >> 32) as u32 & 0x7FFF_FFFF,
+            senders: (value >> 32) as u32 & 0x3FFF_FFFF,
             receiver: value & WRITER != 0,
+            offered: value & OFFERED != 0,
         }
     }
 
@@ -38,5 +43,6 @@ impl Channel {
         u64::from(self.length)
             | u64::from(self.senders) << 32
             | if self.receiver { WRITER } else { 0 }
+            | if self.offered { OFFERED } else { 0 }
     }
 }

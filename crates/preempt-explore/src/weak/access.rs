@@ -9,6 +9,9 @@ use crate::{Action, ExecutionState, Move, ObjectId, Operation, Order, POINTER, S
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Stands for the write of an update that left an outdated value as it was.
+const IDLE: u64 = u64::MAX;
+
 /// What an access does to the writes of its location.
 #[derive(Clone, Copy)]
 struct Plan {
@@ -113,9 +116,13 @@ impl ExecutionState {
             let equal = write.value == operation.first;
             let only_reads = operation.action == Action::Load || compares && !equal;
             let free = !write.taken || mutation::is(Mutation::NoAtomicity);
-            let again = self.rules.watch && weak.has_polled(id, operation.object, write.name);
+            let again = weak.has_polled(id, operation.object, write.name);
             let step = Move { thread: id, choice: back as u32 };
-            let possible = back > 0 && if only_reads { !again } else { free };
+            // An update that leaves the value as it was is as good as a read: after a yield not again.
+            let idle = matches!(operation.action, Action::Update(update, bits)
+                    if update.compute(write.value, operation.first, bits) == write.value)
+                && weak.has_polled(id, operation.object, IDLE);
+            let possible = back > 0 && if only_reads { !again } else { free && !idle };
             if possible && wanted(step) {
                 return true;
             }
@@ -278,6 +285,7 @@ impl ExecutionState {
             if let Some(at) = plan.reads {
                 location.writes[at].taken = true;
             }
+            let idle = plan.reads.is_some() && value == old && at < end;
             location.writes.insert(at, write);
             if at == end {
                 let object = &mut self.objects[operation.object.index()];
@@ -285,6 +293,9 @@ impl ExecutionState {
                 changed = operation.is_pointer() || before != value;
             }
             weak.failed.retain(|(thread, _)| *thread != id);
+            if idle {
+                weak.note_read(id, operation.object, IDLE);
+            }
         } else if let Some(write) = read {
             let known = |r: &Read| r.thread == id && r.write == write;
             let location = Arc::make_mut(location);
@@ -292,14 +303,12 @@ impl ExecutionState {
                 Some(read) => read.last = time,
                 None => location.reads.push(Read { thread: id, time, last: time, write }),
             }
-            if self.rules.watch {
-                weak.note_read(id, operation.object, write);
-            }
+            weak.note_read(id, operation.object, write);
         }
         if plan.fails {
             weak.failed.push((id, operation.object));
         }
-        self.after_access(id, &operation, result, changed, stale && news);
+        self.after_access(id, &operation, (result, observed), before, (changed, stale && news));
         result
     }
 }

@@ -6,7 +6,7 @@
 
 use super::code::{Arithmetic, Block, Code, Compare, Memory, Value};
 use super::scope::{HelperId, Scope, Want};
-use super::value::{cut, load, store};
+use super::value::{load, store};
 use preempt_promela::ir::{
     ChannelRef, ChannelSlot, ChannelTest, ChannelType, FaultId, Pattern, PatternRange,
 };
@@ -419,7 +419,7 @@ impl Scope<'_> {
         }
     }
 
-    /// The index of the first message that is larger, field by field, or the length.
+    /// The index of the first message that is larger, field by field, than the values before they are cut; or the length.
     fn sorted_place(
         &self,
         code: &mut Code<'_>,
@@ -444,15 +444,14 @@ impl Scope<'_> {
         code.begin(test);
         let message = channel.message(code, index);
         for (field, value) in channel.ty.fields.iter().zip(values) {
-            let value = cut(code, field.0, *value);
             let stored = load(code, field.0, message, channel.first_slot() + field.1);
             let (larger, not_larger, equal) = (code.block(), code.block(), code.block());
-            let greater = code.compare(Compare::Greater, stored, value);
+            let greater = code.compare(Compare::Greater, stored, *value);
             code.branch(greater, larger, not_larger);
             code.begin(larger);
             code.jump_with(found, index);
             code.begin(not_larger);
-            let less = code.compare(Compare::Less, stored, value);
+            let less = code.compare(Compare::Less, stored, *value);
             code.branch(less, next, equal);
             code.begin(equal);
         }

@@ -232,7 +232,7 @@ impl<'a> Execution<'a, '_> {
         self.note_sent(id, values, &sent);
         self.check_promises(me, id, false);
         if let Some(channel) = channel::by_id(program, self.state, id as i32) {
-            channel.insert(self.state, &message, sorted);
+            channel.insert(self.state, &sent, sorted);
         }
         self.event(false, id, &message);
         Ok(())

@@ -82,20 +82,24 @@ impl Channel<'_> {
         self.kind.fields.iter().enumerate().map(|(at, (kind, _))| kind.cut(value(at))).collect()
     }
 
-    /// Appends a message; a sorted send puts it before the first larger one.
-    pub(super) fn insert(&self, state: &mut [u8], message: &[i32], sorted: bool) {
+    /// Appends a message; a sorted send puts it before the first larger one. What is compared are the values as they
+    /// were sent, before they are cut, as in Spin.
+    pub(super) fn insert(&self, state: &mut [u8], sent: &[i32], sorted: bool) {
         let length = self.length(state);
-        let fields = self.kind.fields.len();
         let mut slot = length;
         if sorted {
-            let stored =
-                |slot: usize| (0..fields).map(|f| self.field(state, slot, f)).collect::<Vec<_>>();
-            slot = (0..length).find(|s| stored(*s)[..] > *message).unwrap_or(length);
+            let value = |field: usize| sent.get(field).copied().unwrap_or(0);
+            let larger = |slot: &usize| {
+                let fields = 0..self.kind.fields.len();
+                fields.clone().map(|f| self.field(state, *slot, f)).gt(fields.map(value))
+            };
+            slot = (0..length).find(larger).unwrap_or(length);
         }
         let (from, to) = (self.slot(slot), self.slot(length));
         state.copy_within(from..to, self.slot(slot + 1));
-        for ((kind, offset), value) in self.kind.fields.iter().zip(message) {
-            kind.store(state, from + *offset as usize, *value);
+        for (field, (kind, offset)) in self.kind.fields.iter().enumerate() {
+            let value = sent.get(field).copied().unwrap_or(0);
+            kind.store(state, from + *offset as usize, value);
         }
         state[self.at] = length as u8 + 1;
     }

@@ -14,6 +14,25 @@ pub struct Automaton {
     pub entry: u32,
 }
 
+impl Automaton {
+    /// Whether some accept state can be passed again and again: otherwise no infinite execution is accepted.
+    pub fn has_accepting_cycle(&self) -> bool {
+        let targets =
+            |state: usize| self.states[state].transitions.iter().map(|t| t.target as usize);
+        let is_on_cycle = |state: usize| {
+            let mut seen = vec![false; self.states.len()];
+            let mut open: Vec<usize> = targets(state).collect();
+            while let Some(next) = open.pop() {
+                if !std::mem::replace(&mut seen[next], true) {
+                    open.extend(targets(next));
+                }
+            }
+            seen[state]
+        };
+        (0..self.states.len()).any(|state| self.states[state].is_accept && is_on_cycle(state))
+    }
+}
+
 /// A state of a claim.
 #[derive(Clone, Debug)]
 pub struct AutomatonState {

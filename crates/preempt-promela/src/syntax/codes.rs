@@ -251,7 +251,7 @@ codes! {
         "unsigned x : 5;\ninit { x = 1 }";
     MESSAGE_LENGTH = "P0056",
         "too many fields in a message",
-        "A send or receive names more fields than the channel's messages have. A structure counts with all its fields.",
+        "A send or receive names more fields than the channel's messages have, which is an error when it happens, as in Spin. A send of more fields than any channel of the model has, and a `for (m in c)` whose structure has not as many as the messages, are refused. A structure counts with all its fields.",
         "chan c = [1] of { byte };\ninit { c!1,2 }",
         "chan c = [1] of { byte, byte };\ninit { c!1,2; c?_,_ }";
     RUN_ARGUMENTS = "P0057",
@@ -349,6 +349,26 @@ codes! {
         "The automaton for the negated formula would be too large. Split a conjunction of formulas into several ltl blocks, and give long conditions a name by a macro over variables.",
         "byte x;\nltl p { <> (x == 1) && <> (x == 2) /* … and 100 more … */ }\ninit { x = 1 }",
         "byte x;\nltl p { <> (x == 1) }\ninit { x = 1 }";
+    STEP_BORDER = "P0076",
+        "jump across the border of a d_step",
+        "A `d_step` is executed as one step, from its first statement to its last: no `goto` or `break` leads out of it or into it. A jump from outside to the `d_step` as a whole, and a loop that ends right in front of one, are refused too, as in Spin; a `skip` in between helps.",
+        "byte x;\ninit { do :: d_step { x < 3 -> x++; break } od }",
+        "byte x;\ninit { do :: d_step { x < 3 -> x++ }; break od }";
+    UNLESS_IN_STEP = "P0077",
+        "unless inside a d_step",
+        "Nothing happens in the middle of a `d_step`, so an escape from it could never be taken.",
+        "byte x;\ninit { d_step { x = 1; { x = 2 } unless { x == 3 } } }",
+        "byte x;\ninit { { d_step { x = 1; x = 2 } } unless { x == 3 } }";
+    MISPLACED_LABEL = "P0078",
+        "label where no jump can lead to",
+        "The first statement of a block, of an `atomic` or `d_step` sequence, or of either part of an `unless` has no control state of its own, so it cannot have a label, as in Spin. A label of the whole block stands in front of it.",
+        "byte x;\ninit { atomic { again: x++; x < 3 -> goto again } }",
+        "byte x;\ninit { again: atomic { x++; x < 3 -> goto again } }";
+    EMPTY_LOOP = "P0079",
+        "jump that leads back to itself",
+        "A jump takes no step by itself when it follows a statement. A jump, or several, that come back to where they started without a statement in between lead to no control state, and are refused, as in Spin.",
+        "init { again: goto again }",
+        "init { again: skip; goto again }";
     UNUSED_VARIABLE = "P0080",
         "variable is never used",
         "Nothing reads or writes this variable. It still takes room in every state.",

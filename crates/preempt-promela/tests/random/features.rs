@@ -364,7 +364,8 @@ pub(super) const FEATURES: &[Feature] = &[
     },
     Feature {
         name: "messages that do not fit",
-        globals: &["chan mf = [1] of { byte, bit };"],
+        // Spin refuses to send more fields than the widest channel has.
+        globals: &["chan mf = [1] of { byte, bit };", "chan wide = [1] of { byte, bit, byte };"],
         statements: &[
             "mf!1",
             "mf!x, 1",
@@ -374,10 +375,15 @@ pub(super) const FEATURES: &[Feature] = &[
             "mf??y",
             "mf?<x>",
             "mf!!g",
+            "mf!x, 1, g",
+            "mf?x, y, g",
+            "mf?x, y, 0",
+            "mf??x, y, 1",
+            "mf?<x, y, g>",
             "d_step { nfull(mf) -> mf!x; mf?y }",
             "atomic { mf?y; g = y % 3 }",
         ],
-        conditions: &["mf?[1]", "mf??[x]", "mf?[eval(g)]"],
+        conditions: &["mf?[1]", "mf??[x]", "mf?[eval(g)]", "mf?[x, y, 0]", "mf?[x, y, 1]"],
         values: &["len(mf)"],
         ..NONE
     },

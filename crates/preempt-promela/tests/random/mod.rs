@@ -3,13 +3,22 @@
 //! Values stay small, indices in bounds, divisors away from zero, and nothing blocks inside a
 //! `d_step`: what Spin leaves undefined or ends its search for is not asked.
 
+// Each test uses one of the generators.
+#[allow(dead_code)]
 mod features;
+#[allow(dead_code)]
+pub(crate) mod flow;
+#[allow(dead_code)]
 mod make;
+#[allow(dead_code)]
+pub(crate) mod overflow;
 mod smaller;
 
+#[allow(unused_imports)]
 pub(crate) use make::make;
 
 /// What compiles Spin's verifiers.
+#[allow(dead_code)] // not all tests ask Spin
 pub(crate) fn c_compiler() -> String {
     std::env::var("PREEMPT_CC").unwrap_or_else(|_| "gcc".into())
 }
@@ -53,6 +62,7 @@ enum Node {
     Group(&'static str, Vec<Node>),
     Unless(Vec<Node>, Vec<Node>),
     For(String, Vec<Node>),
+    Labelled(String, Box<Node>),
 }
 
 /// A process type.
@@ -147,6 +157,10 @@ fn print(body: &[Node], depth: usize, out: &mut String) {
                 out.push_str(&format!("{indent}{head} {{\n"));
                 print(inner, depth + 1, out);
                 out.push_str(&format!("{indent}}};\n"));
+            }
+            Node::Labelled(label, node) => {
+                out.push_str(&format!("{indent}{label}:\n"));
+                print(std::slice::from_ref(node), depth, out);
             }
         }
     }

@@ -82,6 +82,14 @@ fn smaller_bodies(body: &[Node]) -> Vec<Vec<Node>> {
                     replace(vec![Node::Unless(main.clone(), smaller)]);
                 }
             }
+            Node::Labelled(label, node) => {
+                replace(vec![Node::clone(node)]);
+                for smaller in smaller_bodies(std::slice::from_ref(&**node)) {
+                    if let [only] = &smaller[..] {
+                        replace(vec![Node::Labelled(label.clone(), Box::new(only.clone()))]);
+                    }
+                }
+            }
             Node::For(head, inner) => {
                 replace(inner.iter().filter(|n| !is_jump(n)).cloned().collect());
                 for smaller in smaller_bodies(inner) {

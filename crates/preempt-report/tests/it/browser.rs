@@ -3,7 +3,8 @@
 use crate::examples::{self, source};
 use crate::page::{output_folder, write};
 use preempt_core::Value;
-use std::path::{Path, PathBuf};
+use preempt_testing::{have, peer};
+use std::path::Path;
 use std::process::Command;
 
 /// Pages for the browser and for people to look at.
@@ -52,16 +53,10 @@ fn the_page_in_a_real_browser() {
     write_pages();
     let folder = output_folder().unwrap();
     let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser");
-    let Some(browser) = find(&["chromium", "chromium-browser", "google-chrome"]) else {
-        println!("skipped: no chromium on the path");
-        return;
-    };
-    let Some(node) = find(&["node"]) else {
-        println!("skipped: no node on the path");
-        return;
-    };
-    if !scripts.join("node_modules/playwright-core").exists() {
-        println!("skipped: run `npm install` in crates/preempt-report/tests/browser first");
+    let Some(browser) = peer(&["chromium", "chromium-browser", "google-chrome"]) else { return };
+    let Some(node) = peer(&["node"]) else { return };
+    let driver = scripts.join("node_modules/playwright-core").exists();
+    if !have("`npm install` in crates/preempt-report/tests/browser", driver) {
         return;
     }
     let output = Command::new(node)
@@ -73,10 +68,4 @@ fn the_page_in_a_real_browser() {
     let text = String::from_utf8_lossy(&output.stdout);
     println!("{text}");
     assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
-}
-
-fn find(names: &[&str]) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    names.iter().flat_map(|n| folders.iter().map(move |f| f.join(n))).find(|p| p.is_file())
 }

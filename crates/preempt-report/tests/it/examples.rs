@@ -1,9 +1,9 @@
 //! Executions written by hand, so that what is shown can be checked by reading.
 
 use preempt_core::{
-    BoundRow, Change, Claim, Observations, Position, ProcessId, PropositionRow, ReadsFrom,
-    Statistics, Step, Stop, Switch, Trace, TraceStep, Unreached, Value, Verdict, Violation,
-    ViolationKind, Waiting,
+    BoundRow, BoundUnit, Change, Claim, Observations, Position, ProcessId, PropositionRow,
+    ReadsFrom, Statistics, Step, Stop, Switch, Trace, TraceStep, Unreached, Value, Verdict,
+    Violation, ViolationKind, Waiting,
 };
 use preempt_report::Source;
 
@@ -457,6 +457,8 @@ pub(crate) fn within_bound() -> Claim {
         violation: None,
         statistics: Statistics {
             executions: None,
+            nodes: None,
+            bound_unit: BoundUnit::Preemptions,
             states: 142,
             matched: 93,
             transitions: 251,

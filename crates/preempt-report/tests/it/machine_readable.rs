@@ -34,7 +34,7 @@ fn validate(text: &str) {
 
 #[test]
 fn reports_fit_the_schema() {
-    let subject = Subject { file: "a.pml", bound: Some(2) };
+    let subject = Subject { file: "a.pml", bound: Some(2), test: None };
     for claim in claims() {
         validate(&report(subject, &[claim]));
     }
@@ -44,7 +44,7 @@ fn reports_fit_the_schema() {
 
 #[test]
 fn a_report_reads_like_the_claim() {
-    let subject = Subject { file: "lock.pml", bound: None };
+    let subject = Subject { file: "lock.pml", bound: None, test: None };
     let value: Value =
         serde_json::from_str(&report(subject, &[examples::check_then_set()])).unwrap();
     assert_eq!(value["schema"], json::SCHEMA);

@@ -8,7 +8,7 @@ pub(crate) mod promela;
 pub(crate) mod recorded;
 pub(crate) mod typed;
 
-use preempt_core::{Claim, System};
+use preempt_core::{Claim, Fault, SwitchCount, System};
 use preempt_report::Source;
 use preempt_verify::{Control, Error};
 use std::sync::Arc;
@@ -32,6 +32,11 @@ pub trait Subject: Send + Sync {
     /// Calls `visit` with the system. A step that takes very long is given up.
     fn explore(&self, visit: &mut dyn FnMut(&dyn System));
 
+    /// What was recorded, if this is no system but one execution of one.
+    fn recording(&self) -> Option<Recording> {
+        None
+    }
+
     /// The properties that can be checked.
     fn properties(&self) -> Vec<Choice>;
 
@@ -53,6 +58,19 @@ pub trait Subject: Send + Sync {
     fn automata(&self, _states: &[Vec<u8>]) -> Vec<automata::Automaton> {
         Vec::new()
     }
+}
+
+/// One execution that was saved.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// Its steps that can be walked along.
+    pub steps: usize,
+    /// The first step of the part that repeats for ever.
+    pub cycle: Option<usize>,
+    /// What the execution costs in all, as the report that it comes from counts it.
+    pub cost: SwitchCount,
+    /// What it violates.
+    pub failure: Option<Fault>,
 }
 
 /// Where a subject comes from, so that it can be read again when it changes.

@@ -10,6 +10,7 @@ use preempt_promela::syntax::{ParseOptions, parse};
 use preempt_report::Source;
 use preempt_verify::promela::{Checker, Property, Selection, Settings, Watch, observed, select};
 use preempt_verify::{Control, Error};
+use std::collections::HashSet;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::io::Read;
@@ -49,10 +50,21 @@ impl Origin for PromelaFile {
             vec![Mistake::plain(format!("cannot read {}: {error}", self.path.display()))]
         })?;
         let included = Mutex::new(Vec::new());
+        let folder =
+            self.path.canonicalize().ok().and_then(|path| path.parent().map(Path::to_path_buf));
+        // Which files are shown is decided by where they are read from, links followed.
+        let near = Mutex::new(HashSet::new());
         let loader = |including: &str, name: &str| {
             let path = Path::new(including).parent().unwrap_or(Path::new("")).join(name);
             included.lock().unwrap_or_else(PoisonError::into_inner).push(path.clone());
-            read(&path)
+            let real = path.canonicalize()?;
+            let mut near = near.lock().unwrap_or_else(PoisonError::into_inner);
+            if folder.as_ref().is_some_and(|folder| real.starts_with(folder)) {
+                near.insert(path);
+            } else {
+                near.remove(&path);
+            }
+            read(&real)
         };
         let options = ParseOptions { defines: self.defines.clone(), loader: &loader };
         let parsed = parse(&self.path.to_string_lossy(), text, &options);
@@ -60,7 +72,8 @@ impl Origin for PromelaFile {
             included.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mistakes = mistakes(&parsed.diagnostics, &parsed.sources);
         let model = parsed.model.ok_or(mistakes.clone())?;
-        let sources = shown_sources(&model.sources, &self.path);
+        let near = near.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let sources = shown_sources(&model.sources, &near);
         let subject = PromelaModel::new(model, self.settings, sources, mistakes)?;
         Ok(Arc::new(subject))
     }
@@ -86,14 +99,10 @@ fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// The text of the model, and of what it includes from its own folder or below. Steps may point into
+/// The text of the model, and of what it includes from its own folder or below: those are `near`. Steps may point into
 /// other files, too, but those are not shown.
-fn shown_sources(sources: &SourceMap, main: &Path) -> Vec<Source> {
-    let folder = main.canonicalize().ok().and_then(|path| path.parent().map(Path::to_path_buf));
-    let is_near = |name: &str| {
-        let path = Path::new(name).canonicalize().ok();
-        path.zip(folder.as_ref()).is_some_and(|(path, folder)| path.starts_with(folder))
-    };
+fn shown_sources(sources: &SourceMap, near: &HashSet<PathBuf>) -> Vec<Source> {
+    let is_near = |name: &str| near.contains(Path::new(name));
     let shown = sources
         .files
         .iter()
@@ -245,7 +254,7 @@ fn selection(question: &Question) -> Option<Selection> {
             _ => return None,
         },
         Some(("ltl", name)) => Selection { ltl: named(name), ..selection },
-        Some(("claim", name)) => Selection { claim: named(name), ..selection },
+        Some(("claim", name)) => Selection { claim: named(name), no_acceptance: true, ..selection },
         Some(("accepting", name)) => {
             Selection { claim: named(name), acceptance: true, ..selection }
         }

@@ -1,15 +1,15 @@
 //! A saved execution: that of a failing Rust test, of a C program, of any model, from its page or from its trace file.
 //!
-//! The program itself is not there, so there is one way: forward and back along what was recorded. Where a process was stopped
-//! although it could go on, its own step is listed as well, but leads nowhere. A page that preempt wrote (such as
+//! The program itself is not there, so there is one way: forward and back along what was recorded. What else was possible on the
+//! way was not recorded, so nothing else is offered; an execution that violates something opens at its end. A page that preempt wrote (such as
 //! `target/preempt/<test>.html`) holds the execution with its sources as data; nothing else of it is read.
 //!
 //! **Invariant:** a state is the number of steps taken; whatever the file says, no index leaves its list.
 
-use super::{Choice, Mistake, Origin, Question, Subject};
+use super::{Choice, Mistake, Origin, Question, Recording, Subject};
 use preempt_core::{
     Change, Claim, Describe, Enabled, Fault, FaultKind, Independence, Outcome, Position, ProcessId,
-    Step, Switch, System, Trace, TraceStep, Value,
+    Step, Switch, SwitchCount, System, Trace, TraceStep, Value, classify,
 };
 use preempt_report::{SavedTrace, Source};
 use preempt_verify::{Control, Error};
@@ -21,10 +21,9 @@ use std::sync::Arc;
 /// Larger files are refused.
 const LARGEST_FILE: u64 = 256 << 20;
 
-/// A step that was possible, but is not part of what was recorded.
-const NOT_RECORDED: u32 = u32::MAX;
+/// Larger numbers of steps are refused.
+const MOST_STEPS: usize = u32::MAX as usize;
 const FAILURE: u32 = 0;
-const LEFT: u32 = 1;
 
 /// So many steps lie between two lists of variables that are kept.
 const STRIDE: usize = 256;
@@ -84,6 +83,8 @@ struct Recorded {
     /// Names of the processes, by id.
     names: HashMap<usize, String>,
     count: usize,
+    /// What the whole execution costs, of which a page may show the decisive part only.
+    cost: SwitchCount,
     /// The variables in front of steps 0, [`STRIDE`], 2·[`STRIDE`], …
     kept: Vec<Vec<(String, Value)>>,
 }
@@ -96,7 +97,8 @@ fn from_trace(text: &str) -> Result<Recorded, String> {
         file: String::new(),
         line: 0,
     });
-    Recorded::new(saved.trace, Vec::new(), failure, saved.kind == "invalid_end_state")
+    let cost = saved.trace.cost();
+    Recorded::new(saved.trace, cost, Vec::new(), failure, saved.kind == "invalid_end_state")
 }
 
 /// The data of a page, as far as it is needed here.
@@ -105,6 +107,8 @@ struct Island {
     sources: Vec<(String, String)>,
     failure: Option<IslandFailure>,
     cycle: Option<usize>,
+    /// Steps, preemptions, switches, blocks of the whole execution.
+    cost: [u32; 4],
     strings: Vec<String>,
     variables: Vec<usize>,
     initial: Vec<i64>,
@@ -207,12 +211,15 @@ fn from_page(text: &str) -> Result<Recorded, String> {
         file: failure.file,
         line: failure.line,
     });
-    Recorded::new(trace, sources, failure, is_stuck)
+    let [steps, preemptions, switches, _] = island.cost;
+    let cost = SwitchCount { preemptions, switches, steps };
+    Recorded::new(trace, cost, sources, failure, is_stuck)
 }
 
 impl Recorded {
     fn new(
         mut trace: Trace,
+        cost: SwitchCount,
         sources: Vec<Source>,
         failure: Option<Fault>,
         is_stuck: bool,
@@ -224,7 +231,7 @@ impl Recorded {
         let steps = trace.steps.iter().flat_map(|step| [Some(step.pid), step.partner]).flatten();
         let pids = steps.chain(trace.rest.iter().map(|place| place.pid));
         let count = pids.max().map_or(0, |most| most + 1);
-        if count > usize::from(u16::MAX) || trace.steps.len() >= NOT_RECORDED as usize {
+        if count > usize::from(u16::MAX) || trace.steps.len() >= MOST_STEPS {
             return Err("there are too many processes or steps".into());
         }
         let mut names = HashMap::new();
@@ -242,11 +249,20 @@ impl Recorded {
         if trace.steps.len().is_multiple_of(STRIDE) {
             kept.push(now);
         }
-        Ok(Recorded { trace, sources, failure, is_stuck, names, count, kept })
+        Ok(Recorded { trace, sources, failure, is_stuck, names, count, cost, kept })
     }
 
     fn at(state: &[u8]) -> usize {
         state.try_into().map_or(0, |bytes| u32::from_le_bytes(bytes) as usize)
+    }
+
+    /// How the first `at` steps end.
+    fn outcome(&self, at: usize) -> Outcome {
+        let fails = self.failure.is_some() && !self.is_stuck && self.trace.cycle_start.is_none();
+        match fails && at == self.trace.steps.len() {
+            true => Outcome::Violated(FAILURE),
+            false => Outcome::Done,
+        }
     }
 
     /// The number of the recorded step that comes next.
@@ -278,7 +294,7 @@ impl System for Recorded {
     fn initial(&self, state: &mut Vec<u8>) -> Outcome {
         state.clear();
         state.extend(0_u32.to_le_bytes());
-        Outcome::Done
+        self.outcome(0)
     }
 
     fn process_count(&self, _state: &[u8]) -> usize {
@@ -288,26 +304,15 @@ impl System for Recorded {
     fn enabled(&self, state: &mut Vec<u8>, enabled: &mut Enabled) {
         let Some(next) = self.next(Self::at(state)) else { return };
         let step = &self.trace.steps[next];
-        let before = next.checked_sub(1).map(|at| &self.trace.steps[at]);
-        if let Some(before) = before.filter(|_| step.switch == Switch::Preemption) {
-            enabled.push(Step::new(process(before.partner.unwrap_or(before.pid)), NOT_RECORDED));
-        }
         let partner = step.partner.map(process);
         enabled.push(Step { partner, ..Step::new(process(step.pid), next as u32) });
     }
 
     fn apply(&self, state: &mut Vec<u8>, step: Step) -> Outcome {
-        if step.transition == NOT_RECORDED {
-            return Outcome::Broken(LEFT);
-        }
         let at = step.transition as usize + 1;
         state.clear();
         state.extend((at as u32).to_le_bytes());
-        let fails = self.failure.is_some() && !self.is_stuck && self.trace.cycle_start.is_none();
-        match fails && at == self.trace.steps.len() {
-            true => Outcome::Violated(FAILURE),
-            false => Outcome::Done,
-        }
+        self.outcome(at)
     }
 
     fn is_valid_end(&self, _state: &[u8]) -> bool {
@@ -318,14 +323,14 @@ impl System for Recorded {
 impl Independence for Recorded {}
 
 impl Describe for Recorded {
-    fn fault(&self, number: u32) -> Fault {
-        let left = || Fault {
+    fn fault(&self, _number: u32) -> Fault {
+        let none = || Fault {
             kind: FaultKind::Limit,
-            message: "not recorded: only the other way was saved".into(),
+            message: "nothing was recorded here".into(),
             file: String::new(),
             line: 0,
         };
-        self.failure.clone().filter(|_| number == FAILURE).unwrap_or_else(left)
+        self.failure.clone().unwrap_or_else(none)
     }
 
     fn process_name(&self, _state: &[u8], process: ProcessId) -> String {
@@ -333,13 +338,14 @@ impl Describe for Recorded {
         name.cloned().unwrap_or_else(|| format!("process {process}"))
     }
 
-    fn describe(&self, state: &[u8], step: Step) -> (String, u32, String) {
-        if step.transition == NOT_RECORDED {
-            let (file, line, text) = self.position(state, step.process).unwrap_or_default();
-            return (file, line, if text.is_empty() { "could go on".into() } else { text });
-        }
+    fn describe(&self, _state: &[u8], step: Step) -> (String, u32, String) {
         let found = self.trace.steps.get(step.transition as usize);
         found.map_or_else(Default::default, |s| (s.file.clone(), s.line, s.text.clone()))
+    }
+
+    fn switch(&self, last: Option<ProcessId>, enabled: &Enabled, step: &Step) -> Switch {
+        let found = self.trace.steps.get(step.transition as usize);
+        found.map_or_else(|| classify(last, enabled, step), |step| step.switch)
     }
 
     fn output(&self, _state: &[u8], step: Step) -> String {
@@ -384,6 +390,15 @@ impl Subject for Recorded {
 
     fn explore(&self, visit: &mut dyn FnMut(&dyn System)) {
         visit(self);
+    }
+
+    fn recording(&self) -> Option<Recording> {
+        Some(Recording {
+            steps: self.trace.steps.len(),
+            cycle: self.trace.cycle_start,
+            cost: self.cost,
+            failure: self.failure.clone(),
+        })
     }
 
     fn properties(&self) -> Vec<Choice> {

@@ -5,6 +5,7 @@
 use crate::client::{Served, file, folder, models};
 use crate::failing::page_of_a_failing_test;
 use preempt_serve::RecordedFile;
+use preempt_testing::{have, peer};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -46,17 +47,12 @@ fn written() -> PathBuf {
 #[test]
 fn the_page_in_a_real_browser() {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let Some(browser) = find(&["chromium", "chromium-browser", "google-chrome"]) else {
-        println!("skipped: no chromium on the path");
-        return;
-    };
-    let Some(node) = find(&["node"]) else {
-        println!("skipped: no node on the path");
-        return;
-    };
+    let Some(browser) = peer(&["chromium", "chromium-browser", "google-chrome"]) else { return };
+    let Some(node) = peer(&["node"]) else { return };
     // The driver is installed once, for both browser tests.
-    if !manifest.join("../preempt-report/tests/browser/node_modules/playwright-core").exists() {
-        println!("skipped: run `npm install` in crates/preempt-report/tests/browser first");
+    let driver = "../preempt-report/tests/browser/node_modules/playwright-core";
+    let driver = manifest.join(driver).exists();
+    if !have("`npm install` in crates/preempt-report/tests/browser", driver) {
         return;
     }
     let folder = written();
@@ -93,10 +89,4 @@ fn the_page_in_a_real_browser() {
             std::fs::copy(folder.join(name), images.join(name)).unwrap();
         }
     }
-}
-
-fn find(names: &[&str]) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    names.iter().flat_map(|n| folders.iter().map(move |f| f.join(n))).find(|p| p.is_file())
 }

@@ -2,6 +2,7 @@
 
 mod browser;
 mod client;
+mod counts;
 mod failing;
 mod rust;
 mod security;

@@ -113,14 +113,20 @@ fn violated(text: &str) -> Claim {
 
 /// The whole of a recorded execution over the API, against the trace.
 fn walk(served: &Served, trace: &Trace) {
-    // Where a preemption was recorded, the recorded step is the second of two.
-    let digit = |step: &preempt_core::TraceStep| {
-        if step.switch == preempt_core::Switch::Preemption { '1' } else { '0' }
-    };
-    let path: String = trace.steps.iter().map(digit).collect();
+    // It opens at its end, with every step, and says what is violated.
+    let open = served.ask("open", json!({ "model": 0 }));
+    let path = open["recording"]["path"].as_str().unwrap().to_string();
+    assert_eq!(open["recording"]["verdict"], "violated");
+    let cost = trace.cost();
+    let count = json!({
+        "steps": cost.steps, "preemptions": cost.preemptions, "switches": cost.switches,
+    });
+    assert_eq!(open["recording"]["cost"], count);
     let look = served.ask("look", json!({ "model": 0, "path": path, "from": 0, "rows": 400 }));
     assert_eq!(look["length"], trace.steps.len(), "{look}");
-    assert_eq!(look["cost"]["preemptions"], trace.cost().preemptions);
+    assert_eq!(look["cost"], count);
+    assert_eq!(look["end"], "violated", "{look}");
+    assert!(look["fault"]["message"].as_str().is_some_and(|m| !m.is_empty()), "{look}");
     let rows = look["rows"].as_array().unwrap();
     for (row, step) in rows.iter().zip(&trace.steps) {
         assert_eq!(row["text"], step.text);
@@ -138,6 +144,9 @@ fn walk(served: &Served, trace: &Trace) {
             now.extend(change.to.as_ref().map(|to| (change.name.clone(), to.to_string())));
         }
         let look = served.ask("look", json!({ "model": 0, "path": path, "here": at + 1 }));
+        // Nothing is offered but what was recorded.
+        let enabled = look["enabled"].as_array().unwrap().len();
+        assert_eq!(enabled, usize::from(at + 1 < trace.steps.len()), "{look}");
         for (name, value) in &now {
             let all = look["variables"].as_array().unwrap();
             let found = all.iter().find(|v| v["name"] == name.as_str()).unwrap();
@@ -164,12 +173,6 @@ fn the_page_of_a_failing_test_is_walked_through() {
     assert_eq!(open["kind"], "saved execution");
     assert_eq!(open["sources"][0]["text"], PROGRAM);
     walk(&served, trace);
-    let last = served.ask("look", json!({ "model": 0, "path": "0".repeat(trace.steps.len()) }));
-    // Without the preemption: the way that was not recorded.
-    assert!(
-        last["fault"]["message"].as_str().is_some_and(|m| m.contains("not recorded")),
-        "{last}"
-    );
     let saved = SavedTrace::of("program.rs", &[], &claim).unwrap().to_json();
     std::fs::write(folder.join("test.json"), saved).unwrap();
     walk(&Served::new(vec![Box::new(RecordedFile::new(folder.join("test.json")))]), trace);
@@ -221,4 +224,25 @@ fn files_that_are_no_executions_are_refused_and_survived() {
             &text[..text.len().min(60)]
         );
     }
+}
+
+/// A data race may need no scheduling point at all: there is nothing to walk along, but it is violated.
+#[test]
+fn an_execution_without_steps_is_violated_all_the_same() {
+    let saved = SavedTrace {
+        file: "race".into(),
+        kind: "data_race".into(),
+        message: "data race: both write".into(),
+        schedule: Some("p1".into()),
+        ..SavedTrace::default()
+    };
+    let folder = folder("recorded-empty");
+    std::fs::write(folder.join("test.json"), saved.to_json()).unwrap();
+    let served = Served::new(vec![Box::new(RecordedFile::new(folder.join("test.json")))]);
+    let open = served.ask("open", json!({ "model": 0 }));
+    assert_eq!(open["recording"]["verdict"], "violated");
+    assert_eq!(open["recording"]["message"], "data race: both write");
+    let look = served.ask("look", json!({ "model": 0, "path": "" }));
+    assert_eq!(look["end"], "violated", "{look}");
+    assert_eq!(look["fault"]["message"], "data race: both write");
 }

@@ -189,3 +189,34 @@ fn hostile_texts_stay_texts() {
     let page = served.get("").body;
     assert!(!page.contains("hacked") && !page.contains("onerror"));
 }
+
+/// Connections that say nothing, that are refused and never read, and that ask for much and never read: whoever has the
+/// token is answered at once all the same.
+#[test]
+fn strangers_cannot_keep_others_out() {
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+    use std::time::{Duration, Instant};
+    let served = Served::examples(&["peterson.pml"]);
+    let (port, token) = (served.port, &served.token);
+    let request = format!("GET /wrong/ HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n\r\n");
+    let mut open = Vec::new();
+    for text in ["", "GET", &request, &request.repeat(50)] {
+        for _ in 0..80 {
+            let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+            stream.write_all(text.as_bytes()).unwrap();
+            open.push(stream);
+        }
+    }
+    let begin = Instant::now();
+    assert_eq!(post(&served, &format!("/{token}/api/models"), ""), 200);
+    assert!(begin.elapsed() < Duration::from_secs(3), "{:?}", begin.elapsed());
+    // After a refusal the connection is closed.
+    let mut refused = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    refused.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    refused.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    refused.read_to_string(&mut answer).expect("the other end closes");
+    assert!(answer.starts_with("HTTP/1.1 403") && answer.contains("connection: close"), "{answer}");
+    drop(open);
+}

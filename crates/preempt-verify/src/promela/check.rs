@@ -9,8 +9,8 @@ use crate::{Control, Error, Request};
 use preempt_check::property::Endless;
 use preempt_check::{Compatibility, Reduction};
 use preempt_core::{
-    Claim, Describe, FaultKind, NOTHING_TO_CHECK, ProcessId, Step, System, Trace, Verdict, grouped,
-    replay,
+    Claim, Describe, FaultKind, ProcessId, Step, Stop, System, Trace, Verdict, grouped,
+    replay_until,
 };
 use preempt_native::Native;
 use preempt_promela::interpret::Interpreter;
@@ -75,17 +75,24 @@ impl Checker<'_> {
         let translation = native.as_ref().map_or(0.0, Native::translation_seconds);
         claim.statistics.compile_seconds = seconds + translation;
         claim.statistics.seconds = (claim.statistics.seconds - translation).max(0.0);
+        let over = || self.control.is_over();
         if let Some(violation) = &mut claim.violation {
-            notes.extend(truncations_along(&interpreter, &violation.trace.raw));
-            self.print_as_observed(&mut violation.trace);
+            notes.extend(truncations_along(&interpreter, &violation.trace.raw, &over));
         }
-        self.observe(property, &mut claim);
+        // Remarks are for a reader who has time to wait for them.
+        if !over() {
+            if let Some(violation) = &mut claim.violation {
+                self.print_as_observed(&mut violation.trace);
+            }
+            self.observe(property, &mut claim);
+        }
         let system: &dyn System = native.as_ref().map_or(&interpreter, |native| native);
         notes.extend(self.vacuity(property, &interpreter, system, &claim));
         if matches!(claim.verdict, Verdict::Holds | Verdict::HoldsWithinBound(_)) {
             claim.statistics.statements = statements(&interpreter);
         }
-        if property == Property::Safety && claim.verdict == Verdict::Holds {
+        let searched = matches!(claim.verdict, Verdict::Holds | Verdict::HoldsWithinBound(_));
+        if property == Property::Safety && searched {
             self.warn_of_nothing(&interpreter, &mut claim);
         }
         claim.notes.splice(0..0, notes);
@@ -175,7 +182,8 @@ impl Checker<'_> {
         let is_own = |step: &&Step| step.process != ProcessId::PROPERTY;
         let steps: Vec<Step> =
             trace.raw.iter().filter(is_own).map(|step| Step { choice: 0, ..*step }).collect();
-        let Ok((observed, ..)) = replay(&interpreter, &steps) else { return };
+        let over = || self.control.is_over().then_some(Stop::Time);
+        let Ok((observed, ..)) = replay_until(&interpreter, &steps, &over) else { return };
         let own = trace.steps.iter_mut().filter(|step| step.pid != ProcessId::PROPERTY.index());
         for (step, observed) in own.zip(observed.steps) {
             step.output = observed.output;
@@ -193,8 +201,9 @@ impl Checker<'_> {
             };
             let states = grouped(claim.statistics.states);
             claim.sentence = format!(
-                "{NOTHING_TO_CHECK}{why}; only runtime errors were checked ({states} states, all explored)"
+                "nothing to check: {why}; only runtime errors were checked ({states} states, all explored)"
             );
+            claim.verdict = Verdict::Nothing;
         }
     }
 }

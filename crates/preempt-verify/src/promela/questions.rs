@@ -14,7 +14,7 @@ use preempt_check::property::{
 };
 use preempt_check::search::nested::Scheme;
 use preempt_check::{Reduction, conclude};
-use preempt_core::{Claim, Fault, FaultKind, System, Verdict, ViolationKind};
+use preempt_core::{Claim, Fault, FaultKind, System, Verdict, ViolationKind, grouped};
 use preempt_ltl::{Formula, Invariance, automaton_invariance, formula_invariance, translate};
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::ir::Program;
@@ -210,9 +210,10 @@ impl Job<'_> {
                 "no partial-order reduction: a never claim may distinguish executions that differ only in repetitions".into(),
             );
         }
-        if automaton.states.iter().any(|state| state.is_accept) {
-            claim.notes.push(
-                "the claim has accept labels: add --acceptance to look for cycles, too".into(),
+        if automaton.has_accepting_cycle() && claim.verdict == Verdict::Holds {
+            let states = grouped(claim.statistics.states);
+            claim.sentence = format!(
+                "holds for finite executions: none completes the claim ({states} states, all explored; infinite executions, which it may accept, were not searched)"
             );
         }
         Ok(claim)

@@ -3,6 +3,7 @@
 use super::Beside;
 use crate::Error;
 use crate::error::Refusal;
+use preempt_promela::ir::{Automaton, LowerOptions, lower};
 use preempt_promela::model::{Ltl, Model};
 use preempt_promela::syntax::parse_formula;
 
@@ -68,8 +69,10 @@ pub struct Selection {
     pub claim: Option<String>,
     /// No never claim and no `ltl` block.
     pub no_claim: bool,
-    /// Cycles through accept labels.
+    /// Cycles through accept labels. Those of a never claim are meant without being asked for.
     pub acceptance: bool,
+    /// Not even those: of a never claim, that no execution completes it.
+    pub no_acceptance: bool,
     /// Cycles without progress.
     pub non_progress: bool,
 }
@@ -80,7 +83,12 @@ pub fn select(model: &mut Model, selection: &Selection) -> Result<Vec<Property>,
         add_formula(model, text)?;
         return Ok(vec![Property::Formula(model.formulas.len() - 1)]);
     }
-    let claim = |index| match selection.acceptance {
+    let accepting = match (selection.acceptance, selection.no_acceptance) {
+        (_, true) => vec![false; model.claims.len()],
+        (true, false) => vec![true; model.claims.len()],
+        (false, false) => accepting_claims(model),
+    };
+    let claim = |index: usize| match accepting[index] {
         true => Property::Claim(index),
         false => Property::Completion(index),
     };
@@ -101,6 +109,16 @@ pub fn select(model: &mut Model, selection: &Selection) -> Result<Vec<Property>,
         all.push(plain);
     }
     Ok(all)
+}
+
+/// Which never claims can accept an infinite execution at all.
+fn accepting_claims(model: &Model) -> Vec<bool> {
+    // A model that cannot be translated is refused later, with the reason.
+    let program = (!model.claims.is_empty()).then(|| lower(model, LowerOptions::default()).ok());
+    match program.flatten() {
+        Some(program) => program.claims.iter().map(Automaton::has_accepting_cycle).collect(),
+        None => vec![false; model.claims.len()],
+    }
 }
 
 fn add_formula(model: &mut Model, text: &str) -> Result<(), Error> {

@@ -21,13 +21,20 @@ impl Truncations {
     }
 }
 
-/// The same along a whole execution.
-pub fn along(system: &Interpreter, steps: &[Step]) -> Vec<String> {
+/// The same along a whole execution, as far as `over` lets it.
+pub fn along(system: &Interpreter, steps: &[Step], over: &dyn Fn() -> bool) -> Vec<String> {
     let mut truncations = Truncations::default();
     let mut said = Vec::new();
     let (mut state, mut enabled) = (Vec::new(), Enabled::new());
     system.initial(&mut state);
-    for step in steps.iter().filter(|step| step.process != ProcessId::PROPERTY) {
+    for (at, step) in steps.iter().enumerate() {
+        if step.process == ProcessId::PROPERTY {
+            continue;
+        }
+        if at % 256 == 0 && over() {
+            said.push("the limits left no time to look for values that do not fit".into());
+            break;
+        }
         let step = Step { choice: 0, ..*step };
         enabled.clear();
         system.enabled(&mut state, &mut enabled);

@@ -36,6 +36,14 @@ pub(crate) fn add_sender(runtime: &mut Runtime, channel: ObjectId) {
     runtime.run().add_sender(channel);
 }
 
+/// A sender wants to know whether the receiver of a rendezvous channel waits.
+pub(crate) fn keep_offers(runtime: &mut Runtime) {
+    if !runtime.run().rules.offers {
+        runtime.run().rules.offers = true;
+        runtime.stop(Ending::Restart);
+    }
+}
+
 /// The current thread asks for a lock for reading.
 pub(crate) fn note_recursion(runtime: &mut Runtime, lock: ObjectId) {
     let run = runtime.run();

@@ -9,7 +9,7 @@ use super::registry::Registry;
 use super::runtime::{CURRENT, Runtime};
 use super::spawn::coroutine;
 use super::statics::{drop_values, make_statics};
-use super::trouble::{PanicNote, Trouble};
+use super::trouble::{MemoryError, PanicNote, Trouble};
 use super::unwinding;
 use preempt_explore::{Command, Driver, Ending, Program, Run, ThreadId};
 use rustc_hash::FxHashMap;
@@ -49,6 +49,7 @@ impl Runtime {
             heap: NonNull::from(Box::leak(Box::default())),
             registry: Registry::default(),
             panics: Vec::new(),
+            last_words: Vec::new(),
             trouble: None,
             require_join: false,
             closing: false,
@@ -60,10 +61,13 @@ impl Runtime {
             pulse: Arc::default(),
             names: FxHashMap::default(),
             weak_ordering: None,
+            weak_exchange: false,
+            address: 0,
         }
     }
 
     fn finish(&mut self) {
+        self.note_memory_error();
         let run = self.run();
         if run.ending.is_none() && run.state.panicked().is_some() {
             run.ending = Some(Ending::Panic);
@@ -96,13 +100,15 @@ impl Runtime {
     /// ended; the others are abandoned, because they cannot go on or nobody would gain by it. The
     /// state stays as the threads have left it: destructors of statics look at it.
     fn conclude(&mut self) -> bool {
-        if self.trouble_is_final() || !self.run().may_run_on() {
+        let panicked = self.panicked_thread();
+        let runs_on = self.run().may_run_on() || panicked.is_some();
+        if self.trouble_is_final() || !runs_on {
             return false;
         }
-        if self.run().state.all_ended() {
+        if self.run().state.all_ended() && panicked.is_none() {
             return true;
         }
-        let panics = self.panics.len();
+        let (panics, words) = (self.panics.len(), self.last_words.len());
         self.concluding = true;
         self.broken = false;
         self.run().begin_epilogue();
@@ -111,8 +117,24 @@ impl Runtime {
         // SAFETY: `this` is valid and not borrowed.
         let left = unsafe { drive(this) };
         self.concluding = false;
+        let ended = self.run().state.all_ended() && left.is_none() && !self.broken;
+        let seen = panicked.is_some_and(|thread| !self.registry.payloads.contains_key(&thread));
+        if ended && seen && self.last_words.len() == words {
+            // Another thread has joined the one that panicked and has gone on: the panic ends its thread only.
+            self.run().rules.outlives_panics = true;
+            self.run().ending = Some(Ending::Restart);
+        }
         self.panics.truncate(panics);
-        self.run().state.all_ended() && left.is_none() && !self.broken
+        self.last_words.truncate(words);
+        ended
+    }
+
+    /// The thread whose panic has ended the execution, if another one may deal with that: they run on to find out.
+    fn panicked_thread(&self) -> Option<ThreadId> {
+        let run = self.run();
+        let thread = run.state.panicked().filter(|_| run.ending == Some(Ending::Panic))?;
+        let may = !run.rules.outlives_panics && self.trouble.is_none() && !self.is_unwinding();
+        (may && thread != ThreadId::MAIN).then_some(thread)
     }
 
     /// Drops what belongs to the execution but to none of its threads, on a coroutine, because
@@ -151,7 +173,13 @@ impl Runtime {
     fn trouble_is_final(&self) -> bool {
         matches!(
             self.trouble,
-            Some(Trouble::StackOverflow | Trouble::Blocked(..) | Trouble::DoublePanic(_))
+            Some(
+                Trouble::StackOverflow
+                    | Trouble::Blocked(..)
+                    | Trouble::DoublePanic(_)
+                    | Trouble::Memory(..)
+                    | Trouble::Abort
+            )
         )
     }
 
@@ -170,6 +198,8 @@ impl Runtime {
                     (moved.steps > 0).then_some((moved.operation.action, moved.operation.site));
                 Trouble::Blocked(thread, last)
             }
+            Left::Fault(address) => Trouble::Memory(thread, MemoryError::Fault(address)),
+            Left::Abort => Trouble::Abort,
         });
         self.run().ending = Some(Ending::Reported);
     }
@@ -213,6 +243,7 @@ impl Program for Runtime {
         self.driver =
             unsafe { std::mem::transmute::<*mut dyn Driver, *mut (dyn Driver + 'static)>(driver) };
         self.panics.clear();
+        self.last_words.clear();
         self.trouble = None;
         self.relearn = false;
         self.names.clear();

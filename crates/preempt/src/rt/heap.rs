@@ -10,7 +10,8 @@
 //!
 //! Memory that is freed is not given back before the execution ends, so no address means two things.
 //! On request ([`Check::reuse_addresses`](crate::Check::reuse_addresses)) a freed block of the same
-//! thread and layout may be used again, which is a choice that is explored: that is how ABA shows.
+//! thread and layout may be used again, which is a choice that is explored: that is how ABA shows. Because freed
+//! memory is kept, a block that is freed twice, and an object that is used in freed memory, are noticed.
 //!
 //! Nothing of this happens before a test has put something that looks like an address into an atomic;
 //! then the exploration begins again with the heap under control.
@@ -18,11 +19,12 @@
 //! Invariant: `HEAP` is set exactly while code of the test runs in an execution whose heap is under
 //! control, never inside the runtime: what the runtime allocates is no business of the test.
 
+use super::trouble::MemoryError;
 use preempt_explore::ThreadId;
 use rustc_hash::FxHashMap;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
@@ -183,6 +185,13 @@ pub(crate) struct Heap {
     by_canonical: BTreeMap<usize, (usize, usize)>,
     freed: Vec<Freed>,
     freed_bytes: usize,
+    /// The same by address: size, and the thread that freed it.
+    freed_at: BTreeMap<usize, (usize, u32)>,
+    /// Addresses of objects that were used, and whether memory with one of them was freed.
+    objects: BTreeSet<usize>,
+    pub(super) frees_objects: bool,
+    /// The first thing that a thread did wrong.
+    pub(super) error: Option<(ThreadId, MemoryError)>,
     /// Lowest and highest address of each thread's stack.
     stacks: Vec<(usize, usize)>,
 }
@@ -212,6 +221,8 @@ impl Heap {
         self.by_start.clear();
         self.by_canonical.clear();
         self.counts.clear();
+        self.objects.clear();
+        self.frees_objects = false;
         self.stacks.clear();
     }
 
@@ -223,6 +234,8 @@ impl Heap {
             unsafe { std::alloc::dealloc(freed.block, freed.layout) };
         }
         self.freed_bytes = 0;
+        self.freed_at.clear();
+        self.error = None;
     }
 
     /// Code of `thread` runs from here on.
@@ -264,7 +277,9 @@ impl Heap {
         let mine = |f: &Freed| f.owner == self.current && f.layout == layout;
         let position = self.freed.iter().rposition(mine)?;
         self.freed_bytes -= layout.size();
-        Some(self.freed.remove(position).block)
+        let block = self.freed.remove(position).block;
+        self.freed_at.remove(&block.addr());
+        Some(block)
     }
 
     /// Where the stack of a thread lies.
@@ -279,12 +294,29 @@ impl Heap {
 
     /// Keeps a freed block until the execution ends. `false` if it is to be freed now.
     fn retire(&mut self, block: *mut u8, layout: Layout) -> bool {
+        if let Some(&(_, before)) = self.freed_at.get(&block.addr()) {
+            let error = MemoryError::DoubleFree(ThreadId(before));
+            self.error.get_or_insert((ThreadId(self.current), error));
+            return true;
+        }
         if self.freed_bytes + layout.size() > MOST_FREED {
             return false;
         }
+        let end = block.addr() + layout.size();
+        self.frees_objects |= self.objects.range(block.addr()..end).next().is_some();
         self.freed_bytes += layout.size();
         self.freed.push(Freed { block, layout, owner: self.current });
+        self.freed_at.insert(block.addr(), (layout.size(), self.current));
         true
+    }
+
+    /// An object at this address is used: the thread that has freed its memory, if it is freed.
+    pub(super) fn freed_by(&mut self, address: usize) -> Option<ThreadId> {
+        if self.reuses.is_some() {
+            self.objects.insert(address);
+        }
+        let (&start, &(size, thread)) = self.freed_at.range(..=address).next_back()?;
+        (address - start < size).then_some(ThreadId(thread))
     }
 
     fn index(&mut self) {

@@ -18,6 +18,7 @@ pub(crate) enum Local<T: 'static> {
 /// The value of a thread-local for the current thread, made on first use.
 pub(crate) fn local<T: 'static>(key: usize, init: fn() -> T) -> Local<T> {
     let Some(runtime) = current() else { return Local::Outside };
+    runtime.run().has_operated = true;
     let key = (runtime.run().current, key);
     if !runtime.registry.locals.contains_key(&key) {
         let value: Box<dyn Any> = Box::new(init());

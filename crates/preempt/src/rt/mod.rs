@@ -26,6 +26,7 @@ mod registry;
 mod runtime;
 mod slot;
 mod spawn;
+mod spinning;
 mod stacks;
 mod statics;
 mod time;
@@ -34,7 +35,8 @@ mod unwinding;
 
 pub(crate) use addresses::{follows_addresses, inward, outward};
 pub(crate) use cells::{
-    Access, add_sender, fence, has_failed, note_recursion, touch, touch_atomic, touch_end, weaken,
+    Access, add_sender, fence, has_failed, keep_offers, note_recursion, touch, touch_atomic,
+    touch_end, weaken,
 };
 pub(crate) use ends::has_ended;
 pub use heap::Allocator;
@@ -44,8 +46,8 @@ pub(crate) use overflow::Callee;
 pub(crate) use registry::Knowledge;
 pub(crate) use runtime::{Runtime, current, is_controlled};
 pub(crate) use slot::{Slot, lend, take_back};
-pub(crate) use spawn::{Body, spawn};
+pub(crate) use spawn::{Body, payload_of, spawn};
 pub use statics::Static;
 pub(crate) use statics::per_execution;
 pub(crate) use time::{now, pass};
-pub(crate) use trouble::{PanicNote, Trouble};
+pub(crate) use trouble::{MemoryError, PanicNote, Trouble};

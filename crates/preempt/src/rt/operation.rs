@@ -26,11 +26,26 @@ pub(crate) fn perform(runtime: *mut Runtime, operation: Operation) -> u64 {
     let action = operation.action;
     let operation = Operation { urgent: std::thread::panicking(), ..operation };
     // SAFETY: callers pass the runtime in `CURRENT`. The borrow ends with this statement.
+    let address = unsafe { std::mem::take(&mut (*runtime).address) };
+    // SAFETY: as above.
+    if unsafe { (*runtime).is_spinning(&operation) } {
+        // SAFETY: as above.
+        yield_now(unsafe { &mut *runtime }, operation.site);
+        leave_test();
+    }
+    // SAFETY: callers pass the runtime in `CURRENT`. The borrow ends with this statement.
     let result = match unsafe { (*runtime).before(operation) } {
         Step::Go(result) => result,
         // SAFETY: as above; `me` is the running thread.
         Step::Wait(me) => unsafe { suspend(&raw mut (*runtime).fibers, me) },
     };
+    if address != 0 {
+        // Others have run since the operation was announced.
+        // SAFETY: as above.
+        unsafe { (*runtime).check_address(address) };
+    }
+    // SAFETY: as above.
+    unsafe { (*runtime).note(&operation, result) };
     // SAFETY: as above.
     unsafe { (*runtime).go_on() };
     // SAFETY: as above.
@@ -68,12 +83,23 @@ impl Runtime {
         }
     }
 
+    /// Whether the current thread repeats a read so often that it spins.
+    fn is_spinning(&self, operation: &Operation) -> bool {
+        !self.closing && self.registry.spinning.is_due(self.run().current, operation)
+    }
+
+    fn note(&mut self, operation: &Operation, result: u64) {
+        let me = self.run().current;
+        self.registry.spinning.note(me, operation, result);
+    }
+
     fn before(&mut self, operation: Operation) -> Step {
         if self.closing {
             let seen = self.run().state.after_the_end(&operation);
             return Step::Go(seen.unwrap_or_else(|| outside_of_time(operation.action)));
         }
         self.before_operation();
+        self.note_memory_error();
         let me = self.run().current;
         let starting = self.is_starting(me);
         self.reach(Next::Operation(operation));
@@ -101,6 +127,9 @@ pub(crate) fn yield_now(runtime: &mut Runtime, site: Site) {
         runtime.stop(Ending::Restart);
     }
     let sleeps = u64::from(wait_for_time(runtime));
+    if sleeps == 0 && !runtime.closing && runtime.run().has_just_yielded() {
+        return;
+    }
     operation(runtime, Action::Yield, ObjectId::NONE, sleeps, 0, site);
 }
 

@@ -1,7 +1,7 @@
-//! Stack overflow in a test becomes a failure report, not the death of the process.
+//! What would end the process becomes a failure report: stack overflow, wild pointers, `abort`.
 //!
-//! Coroutine stacks end in a guard page. A handler for SIGSEGV recognises a fault on the stack of
-//! the coroutine that is running and makes that coroutine return to its caller with an error. Any
+//! Coroutine stacks end in a guard page. A handler for SIGSEGV and SIGBUS recognises a fault in the coroutine
+//! that is running, on its stack or elsewhere, and makes that coroutine return to its caller with an error. Any
 //! other fault goes to the handler that was installed before.
 //!
 //! In the same way a panic that escapes from a destructor during unwinding, which makes Rust abort
@@ -20,6 +20,10 @@ pub(crate) enum Left {
     Overflow,
     /// It was blocked by something that is not under control.
     Blocked,
+    /// It accessed memory that is not there, at this address.
+    Fault(usize),
+    /// It called `abort`.
+    Abort,
 }
 
 /// Handle for turning a stack overflow into a return from the coroutine.
@@ -66,6 +70,7 @@ mod signal {
                 if libc::sigaction(libc::SIGSEGV, &action, &mut previous) == 0 {
                     let _ = PREVIOUS.set(previous);
                 }
+                libc::sigaction(libc::SIGBUS, &action, std::ptr::null_mut());
                 action.sa_sigaction = handle_abort as *const () as usize;
                 libc::sigaction(libc::SIGABRT, &action, std::ptr::null_mut());
                 action.sa_sigaction = handle_call as *const () as usize;
@@ -85,9 +90,13 @@ mod signal {
         // alternate signal stack, so this does not run on the overflown stack.
         unsafe {
             let context = &mut *context.cast::<libc::ucontext_t>();
-            let near = is_near(stack_pointer(context), (*info).si_addr() as usize);
-            if let Some(trap) = running_trap(context).filter(|_| near) {
-                redirect(context, trap.setup_trap_handler(|| Err(Left::Overflow)));
+            let address = (*info).si_addr() as usize;
+            if let Some(trap) = running_trap(context) {
+                let left = match is_near(stack_pointer(context), address) {
+                    true => Left::Overflow,
+                    false => Left::Fault(address),
+                };
+                redirect(context, trap.setup_trap_handler(move || Err(left)));
                 return;
             }
             forward(signal, info, (context as *mut libc::ucontext_t).cast());
@@ -105,10 +114,9 @@ mod signal {
         // with it.
         unsafe {
             let context = &mut *context.cast::<libc::ucontext_t>();
-            if ABORTING.replace(false) {
-                if let Some(trap) = running_trap(context) {
-                    redirect(context, trap.setup_trap_handler(|| Ok(())));
-                }
+            if let Some(trap) = running_trap(context) {
+                let left = if ABORTING.replace(false) { Ok(()) } else { Err(Left::Abort) };
+                redirect(context, trap.setup_trap_handler(move || left));
             }
         }
     }

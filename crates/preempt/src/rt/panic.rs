@@ -11,6 +11,7 @@ use super::heap::Paused;
 use super::overflow::announce_abort;
 use super::runtime::{Runtime, current};
 use super::trouble::PanicNote;
+use std::any::Any;
 use std::panic::PanicHookInfo;
 use std::sync::Once;
 
@@ -26,12 +27,16 @@ pub(super) fn install_hook() {
     });
 }
 
-fn note(runtime: &mut Runtime, info: &PanicHookInfo<'_>) {
-    let _paused = Paused::new();
-    let payload = info.payload();
+/// What a panic says.
+pub(super) fn text_of(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    let message = text.unwrap_or("a value that is not a string").to_string();
+    text.unwrap_or("a value that is not a string").to_string()
+}
+
+fn note(runtime: &mut Runtime, info: &PanicHookInfo<'_>) {
+    let _paused = Paused::new();
+    let message = text_of(info.payload());
     let (file, line, column) = match info.location() {
         Some(place) => (place.file().to_string(), place.line(), place.column()),
         None => (String::new(), 0, 0),

@@ -5,6 +5,7 @@
 //! made outside the test body, a static, an `Arc` whose count matters) is noted for good and the
 //! exploration begins again with that knowledge: names must be the same in every execution.
 
+use super::spinning::Spinning;
 use preempt_explore::{ObjectId, Run, Site, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::any::Any;
@@ -24,6 +25,8 @@ pub(crate) struct Knowledge {
     pub(super) counted: FxHashSet<Site>,
     /// Whether somebody looks whether threads have ended, so that ends are visible.
     pub(super) ends: bool,
+    /// Whether threads of scopes have thread-locals to drop, so that the ends of their closures are visible.
+    pub(super) closures: bool,
     /// Whether atomics hold addresses, so that allocations must be followed.
     pub(super) addresses: bool,
 }
@@ -52,6 +55,11 @@ pub(crate) struct Registry {
     pub(crate) origins: FxHashMap<ObjectId, Site>,
     /// By thread: whether it has looked at the clock since its last yield, and how often in a row.
     pub(super) looks: FxHashMap<ThreadId, (bool, u32)>,
+    pub(super) spinning: Spinning,
+    /// What threads panicked with, until they are joined.
+    pub(super) payloads: FxHashMap<ThreadId, Box<dyn Any + Send>>,
+    /// Threads of scopes.
+    pub(super) scoped: FxHashSet<ThreadId>,
 }
 
 static EPOCHS: AtomicU32 = AtomicU32::new(1);
@@ -95,6 +103,10 @@ impl Registry {
         self.raw_tags.clear();
         self.borrowed.clear();
         self.looks.clear();
+        self.spinning.begin();
+        // A payload may panic when it is dropped.
+        self.payloads.drain().for_each(|(_, payload)| std::mem::forget(payload));
+        self.scoped.clear();
         self.origins.clear();
         self.final_drop = None;
     }

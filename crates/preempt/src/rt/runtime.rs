@@ -1,9 +1,9 @@
 //! What an execution under control consists of, and how the code of the test gets at it.
 
 use super::fiber::Fibers;
-use super::heap::Heap;
+use super::heap::{Heap, Paused};
 use super::registry::Registry;
-use super::trouble::{PanicNote, Trouble};
+use super::trouble::{MemoryError, PanicNote, Trouble};
 use crate::pulse::Pulse;
 use preempt_explore::{Command, Driver, Ending, Next, ObjectId, Run, Site, ThreadId};
 use rustc_hash::FxHashMap;
@@ -26,6 +26,8 @@ pub(crate) struct Runtime {
     pub(crate) registry: Registry,
     /// Panics in flight or escaped, latest last.
     pub(crate) panics: Vec<(ThreadId, PanicNote)>,
+    /// Panics that have ended threads.
+    pub(crate) last_words: Vec<(ThreadId, PanicNote)>,
     pub(crate) trouble: Option<Trouble>,
     pub(crate) require_join: bool,
     pub(super) closing: bool,
@@ -43,6 +45,10 @@ pub(crate) struct Runtime {
     pub(crate) pulse: Arc<Pulse>,
     /// Names given to threads in this execution.
     pub(crate) names: FxHashMap<ThreadId, String>,
+    /// The address of the object that is about to be used, if it matters.
+    pub(super) address: usize,
+    /// Whether some comparison may fail for no reason.
+    pub(crate) weak_exchange: bool,
     /// Whether an ordering weaker than SeqCst was asked for.
     pub(crate) weak_ordering: Option<Site>,
 }
@@ -102,6 +108,62 @@ impl Runtime {
             self.run().tried_loop = false;
         }
         self.run().ending.get_or_insert(ending);
+    }
+
+    /// Ends the execution if the allocator has found something wrong.
+    pub(super) fn note_memory_error(&mut self) {
+        if self.heap().frees_objects && !self.run().rules.frees {
+            self.run().rules.frees = true;
+            self.stop(Ending::Restart);
+        }
+        if let Some((thread, error)) = self.heap().error.take().filter(|_| !self.concluding) {
+            self.memory_error(thread, error);
+        }
+    }
+
+    /// A thread has used memory wrongly.
+    pub(super) fn memory_error(&mut self, thread: ThreadId, error: MemoryError) {
+        let over = self.run().ending.as_ref().is_some_and(|ending| *ending != Ending::Complete);
+        if !over && self.trouble.is_none() && !self.concluding && !self.closing {
+            self.trouble = Some(Trouble::Memory(thread, error));
+            self.run().ending = Some(Ending::Reported);
+        }
+    }
+
+    /// An object at this address is about to be used.
+    #[inline]
+    pub(super) fn check_address(&mut self, address: usize) {
+        if self.heap().enabled {
+            self.address = address;
+            let _paused = Paused::new();
+            if let Some(freed_by) = self.heap().freed_by(address) {
+                let me = self.run().current;
+                self.memory_error(me, MemoryError::UseAfterFree(freed_by));
+            }
+        }
+    }
+
+    /// A thread is about to drop its thread-locals. The scope of a thread does not wait for that.
+    pub(super) fn before_locals(&mut self, thread: ThreadId) {
+        let registry = &mut self.registry;
+        let drops = registry.local_order.iter().any(|key| key.0 == thread);
+        if drops && registry.scoped.contains(&thread) && !registry.knowledge.closures {
+            registry.knowledge.closures = true;
+            self.stop(Ending::Restart);
+        }
+    }
+
+    /// The current thread belongs to a scope.
+    pub(crate) fn belongs_to_scope(&mut self) {
+        let _paused = Paused::new();
+        let me = self.run().current;
+        self.registry.scoped.insert(me);
+    }
+
+    /// What is to be set when the closure of a thread in a scope has ended, if that is visible.
+    pub(crate) fn enters_scope(&mut self) -> Option<ObjectId> {
+        let visible = self.registry.knowledge.closures;
+        visible.then(|| self.run().create(0))
     }
 
     /// A thread is about to run for the first time; called by its parent.

@@ -37,6 +37,7 @@ impl Slot {
     /// The object in the execution in progress. `value` is its value if it was made outside.
     #[inline]
     pub(crate) fn object(&self, runtime: &mut Runtime, value: impl FnOnce() -> u64) -> ObjectId {
+        runtime.check_address((&raw const *self).addr());
         let packed = self.0.load(Ordering::Relaxed);
         if (packed >> 32) as u32 == runtime.registry.epoch {
             return ObjectId(packed as u32);

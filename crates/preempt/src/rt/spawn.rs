@@ -1,13 +1,15 @@
 //! The threads of a test: where their coroutines begin and end.
 
 use super::fiber::resume;
-use super::heap::leave_test;
+use super::heap::{Paused, leave_test};
 use super::local::drop_locals;
-use super::operation::operation;
+use super::operation::perform;
+use super::panic::text_of;
 use super::runtime::{Runtime, current};
-use super::trouble::Trouble;
+use super::trouble::{PanicNote, Trouble};
 use corosensei::Yielder;
-use preempt_explore::{Action, Ending, Next, ThreadId};
+use preempt_explore::{Action, Ending, Next, Operation, Order, ThreadId};
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 
 /// What a thread of the program under test executes.
@@ -21,8 +23,29 @@ pub(super) fn coroutine(thread: ThreadId, body: Body) -> impl FnOnce(&Yielder<u6
             runtime.go_on();
         }
         let result = catch_unwind(AssertUnwindSafe(body));
-        end_of_thread(result.map_err(forget_payload));
+        end_of_thread(result.map_err(|payload| keep_payload(thread, payload)));
     }
+}
+
+/// A thread has panicked with this: whoever joins it gets it.
+fn keep_payload(thread: ThreadId, payload: Box<dyn Any + Send>) {
+    let _paused = Paused::new();
+    let Some(runtime) = current() else { return };
+    // The panic may have been raised elsewhere and resumed, which no hook notices.
+    let message = text_of(&*payload);
+    let noted = || runtime.panics.iter().rev().filter(|(_, note)| note.message == message);
+    let own = noted().find(|(raiser, _)| *raiser == thread).or_else(|| noted().next());
+    let note = match own {
+        Some((_, note)) => note.clone(),
+        None => PanicNote { message, ..PanicNote::default() },
+    };
+    runtime.last_words.push((thread, note));
+    runtime.registry.payloads.insert(thread, payload);
+}
+
+/// What a thread panicked with, if it did.
+pub(crate) fn payload_of(thread: ThreadId) -> Option<Box<dyn Any + Send>> {
+    current()?.registry.payloads.remove(&thread)
 }
 
 /// Spawns a thread of the program under test and runs it up to its first operation.
@@ -59,6 +82,7 @@ pub(crate) fn spawn(
 fn end_of_thread(result: Result<(), ()>) {
     let Some(runtime) = current() else { return };
     let me = runtime.run().current;
+    runtime.before_locals(me);
     drop_locals(me);
     leave_test();
     let Some(runtime) = current() else { return };
@@ -66,8 +90,10 @@ fn end_of_thread(result: Result<(), ()>) {
         runtime.failed_closing |= result.is_err();
         return;
     }
-    if let Some(end) = runtime.end_of_current().filter(|_| result.is_ok()) {
-        operation(runtime, Action::Store, end, 1, 0, Location::caller());
+    let outlived = result.is_ok() || runtime.run().rules.outlives_panics;
+    if let Some(end) = runtime.end_of_current().filter(|_| outlived) {
+        let store = Operation::new(Action::Store, end, 1, 0, Location::caller());
+        perform(runtime, store.with_order(Order::Release, Order::Release));
         leave_test();
     }
     let Some(runtime) = current() else { return };
@@ -86,12 +112,4 @@ fn end_of_thread(result: Result<(), ()>) {
     if !starting {
         runtime.schedule();
     }
-}
-
-/// A panic payload may itself panic when dropped.
-fn forget_payload(payload: Box<dyn std::any::Any + Send>) {
-    if payload.is::<&'static str>() || payload.is::<String>() {
-        return;
-    }
-    std::mem::forget(payload);
 }

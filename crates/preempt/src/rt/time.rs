@@ -10,6 +10,7 @@ pub(crate) fn now() -> Duration {
     let Some(runtime) = current() else { return Duration::ZERO };
     let _paused = Paused::new();
     keep_time(runtime);
+    runtime.run().has_operated = true;
     let me = runtime.run().current;
     runtime.registry.looks.entry(me).or_default().0 = true;
     runtime.run().state.now(me)

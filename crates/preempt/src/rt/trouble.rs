@@ -13,12 +13,27 @@ pub(crate) enum Trouble {
     StackOverflow,
     /// A thread was blocked outside our control, after its last operation if it had one.
     Blocked(ThreadId, Option<(Action, Site)>),
+    /// Memory was used in a way that is undefined, by this thread.
+    Memory(ThreadId, MemoryError),
+    /// The test called `abort`.
+    Abort,
     /// A panic escaped from a destructor during unwinding.
     DoublePanic(PanicNote),
 }
 
+/// How memory was used wrongly.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum MemoryError {
+    /// There is none at this address.
+    Fault(usize),
+    /// It was freed before, by this thread.
+    DoubleFree(ThreadId),
+    /// An object in it was used although this thread had freed it.
+    UseAfterFree(ThreadId),
+}
+
 /// Message and place of a panic.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PanicNote {
     pub(crate) message: String,
     pub(crate) file: String,

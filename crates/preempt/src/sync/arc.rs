@@ -66,24 +66,55 @@ impl<T> Arc<T> {
     #[track_caller]
     pub fn try_unwrap(this: Self) -> Result<T, Self> {
         counts::count(this.tag.site);
-        this.count(Update::Sub);
-        if std::sync::Arc::strong_count(&this.inner) != 1 {
+        let one = this.exchange_one(Location::caller());
+        if !one || std::sync::Arc::strong_count(&this.inner) != 1 {
             return Err(this);
         }
-        let mut this = ManuallyDrop::new(this);
+        this.take().map_err(|_| unreachable!("counted once"))
+    }
+
+    /// The value, if this is the last reference; else the reference is dropped. Of all callers that drop the
+    /// references to a value in this way exactly one gets it.
+    #[track_caller]
+    pub fn into_inner(this: Self) -> Option<T> {
+        counts::count(this.tag.site);
+        // One operation decides, and what it finds is what std's count is.
+        this.count(Update::Sub);
+        if std::sync::Arc::strong_count(&this.inner) != 1 {
+            let mut this = ManuallyDrop::new(this);
+            // SAFETY: neither is used again: the drop of `this`, which would count once more, is skipped.
+            unsafe {
+                ManuallyDrop::drop(&mut this.inner);
+                ManuallyDrop::drop(&mut this.tag);
+            }
+            return None;
+        }
+        this.take().ok()
+    }
+
+    /// The value of the last reference, which was counted already.
+    fn take(self) -> Result<T, std::sync::Arc<T>> {
+        let mut this = ManuallyDrop::new(self);
         this.forget();
         // SAFETY: `this` is not used again and not dropped.
         let (inner, tag) =
             unsafe { (ManuallyDrop::take(&mut this.inner), ManuallyDrop::take(&mut this.tag)) };
         drop(tag);
         std::sync::Arc::try_unwrap(inner)
-            .map_err(|inner| unreachable!("counted once: {}", std::sync::Arc::strong_count(&inner)))
     }
 
-    /// The value, if this is the only reference; else the reference is dropped.
-    #[track_caller]
-    pub fn into_inner(this: Self) -> Option<T> {
-        Arc::try_unwrap(this).ok()
+    /// Sets the count to 0 if it is 1, as std does; returns whether it was, if that is visible.
+    fn exchange_one(&self, site: &'static Location<'static>) -> bool {
+        let Some(runtime) = rt::current().filter(|_| counts::is_registered(&self.tag.slot)) else {
+            return true;
+        };
+        let object = self.tag.slot.object(runtime, || 1);
+        let exchange = Operation::new(Action::CompareExchange, object, 1, 0, site);
+        let seen = rt::perform(runtime, exchange.with_order(Order::Release, Order::Relaxed));
+        if let Some(runtime) = rt::current().filter(|_| seen == 1) {
+            rt::fence(runtime, Order::Acquire);
+        }
+        seen == 1
     }
 }
 
@@ -104,7 +135,7 @@ impl<T: ?Sized> Arc<T> {
     /// theory be older.
     #[track_caller]
     pub fn strong_count(this: &Self) -> usize {
-        this.look();
+        look(&this.tag, Order::Relaxed, Location::caller());
         std::sync::Arc::strong_count(&this.inner)
     }
 
@@ -131,7 +162,7 @@ impl<T: ?Sized> Arc<T> {
     /// Looks at the count, which makes it visible.
     #[track_caller]
     fn look(&self) {
-        look(&self.tag, Location::caller());
+        look(&self.tag, Order::Acquire, Location::caller());
     }
 
     /// The last reference goes: neither a leak nor known by its address any more.
@@ -147,6 +178,12 @@ impl<T: ?Sized> Arc<T> {
 }
 
 impl<T: Clone> Arc<T> {
+    /// The value, cloned if it is shared.
+    #[track_caller]
+    pub fn unwrap_or_clone(this: Self) -> T {
+        Arc::try_unwrap(this).unwrap_or_else(|shared| (*shared).clone())
+    }
+
     /// The value, cloned if it is shared.
     #[track_caller]
     pub fn make_mut(this: &mut Self) -> &mut T {
@@ -168,17 +205,17 @@ fn forget<T: ?Sized>(inner: &std::sync::Arc<T>, tag: &Tag) {
     raw_tags::forget(std::sync::Arc::as_ptr(inner).cast::<()>().addr());
 }
 
-fn look(tag: &Tag, site: &'static Location<'static>) {
+/// Looks at the count. `get_mut` acquires what was released by drops; `strong_count` does not.
+fn look(tag: &Tag, order: Order, site: &'static Location<'static>) {
     if tag.live.is_none() {
         return;
     }
     counts::count(tag.site);
     if let Some(runtime) = rt::current().filter(|_| counts::is_registered(&tag.slot)) {
         let object = tag.slot.object(runtime, || 1);
-        // As `get_mut` does; `strong_count` is relaxed, but nobody should rely on it.
         // The references themselves are counted by std, so an older count cannot be shown.
         let load = Operation::new(Action::Load, object, 0, Operation::NEWEST, site);
-        rt::perform(runtime, load.with_order(Order::Acquire, Order::Acquire));
+        rt::perform(runtime, load.with_order(order, order));
     }
 }
 
@@ -321,9 +358,14 @@ impl<T: ?Sized> Weak<T> {
     #[track_caller]
     pub fn strong_count(&self) -> usize {
         if let Some(tag) = &self.tag {
-            look(tag, Location::caller());
+            look(tag, Order::Relaxed, Location::caller());
         }
         self.inner.strong_count()
+    }
+
+    /// Number of weak references; not explored.
+    pub fn weak_count(&self) -> usize {
+        self.inner.weak_count()
     }
 
     /// Whether both refer to the same.

@@ -1,6 +1,7 @@
 //! Synchronisation, with the shapes of `std::sync`.
 
 mod arc;
+mod arc_from;
 mod arc_raw;
 pub mod atomic;
 mod barrier;

@@ -16,6 +16,8 @@ type Place = &'static Location<'static>;
 
 struct Shared<T> {
     slot: Slot,
+    /// Nothing is kept: senders and the receiver meet.
+    rendezvous: bool,
     queue: UnsafeCell<VecDeque<T>>,
 }
 
@@ -37,6 +39,14 @@ impl<T> Shared<T> {
         Some(rt::operation(runtime, action, object, first, second, site))
     }
 
+    /// The receiver is about to wait.
+    fn offer(&self, site: Place) {
+        let known = rt::current().is_some_and(|runtime| runtime.run().rules.offers);
+        if self.rendezvous && known {
+            self.operate_at(site, Action::Offer, 0, 0);
+        }
+    }
+
     fn push(&self, value: T) {
         // SAFETY: see the `Sync` implementation; nothing runs between the borrow and its end.
         unsafe { (*self.queue.get()).push_back(value) };
@@ -56,18 +66,19 @@ impl<T> Shared<T> {
 }
 
 #[track_caller]
-fn shared<T>() -> Option<Arc<Shared<T>>> {
+fn shared<T>(rendezvous: bool) -> Option<Arc<Shared<T>>> {
     if !rt::is_controlled() {
         return None;
     }
-    let state = State { length: 0, senders: 1, receiver: true };
-    Some(Arc::new(Shared { slot: Slot::new(state.value()), queue: UnsafeCell::default() }))
+    let state = State { length: 0, senders: 1, receiver: true, offered: false };
+    let (slot, queue) = (Slot::new(state.value()), UnsafeCell::default());
+    Some(Arc::new(Shared { slot, rendezvous, queue }))
 }
 
 /// A channel without limit.
 #[track_caller]
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
-    match shared() {
+    match shared(false) {
         Some(shared) => (
             Sender(SenderInner::Controlled(shared.clone())),
             Receiver(ReceiverInner::Controlled(shared)),
@@ -82,7 +93,7 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
 /// A channel that holds at most `capacity` messages; with 0, a sender waits for the receiver.
 #[track_caller]
 pub fn sync_channel<T>(capacity: usize) -> (SyncSender<T>, Receiver<T>) {
-    match shared() {
+    match shared(capacity == 0) {
         Some(shared) => (
             SyncSender(SyncInner::Controlled(shared.clone(), capacity)),
             Receiver(ReceiverInner::Controlled(shared)),
@@ -171,15 +182,16 @@ impl<T> SyncSender<T> {
         Ok(())
     }
 
-    /// Sends if there is room. A rendezvous channel has room only while somebody receives, which
-    /// is not modelled: `try_send` on it is always full.
+    /// Sends if there is room. A rendezvous channel has room only while the receiver waits.
     #[track_caller]
     pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
         let (shared, capacity) = match &self.0 {
             SyncInner::Std(sender) => return sender.try_send(value),
-            SyncInner::Controlled(_, 0) => return Err(TrySendError::Full(value)),
             SyncInner::Controlled(shared, capacity) => (shared, *capacity),
         };
+        if let Some(runtime) = rt::current().filter(|_| capacity == 0) {
+            rt::keep_offers(runtime);
+        }
         match shared.operate(Action::TrySend, capacity as u64 + 1, 0) {
             Some(0) => {
                 shared.push(value);
@@ -248,6 +260,7 @@ impl<T> Receiver<T> {
         match &self.0 {
             ReceiverInner::Std(receiver) => receiver.recv(),
             ReceiverInner::Controlled(shared) => {
+                shared.offer(site);
                 match shared.operate_at(site, Action::Receive, 0, 0) {
                     Some(0) => shared.pop().ok_or(RecvError),
                     _ => Err(RecvError),
@@ -280,14 +293,17 @@ impl<T> Receiver<T> {
     pub fn recv_timeout(&self, limit: Duration) -> Result<T, RecvTimeoutError> {
         match &self.0 {
             ReceiverInner::Std(receiver) => receiver.recv_timeout(limit),
-            ReceiverInner::Controlled(shared) => match shared.operate(Action::Receive, 0, 1) {
-                Some(0) => shared.pop().ok_or(RecvTimeoutError::Timeout),
-                Some(3) => {
-                    rt::pass(limit);
-                    Err(RecvTimeoutError::Timeout)
+            ReceiverInner::Controlled(shared) => {
+                shared.offer(Location::caller());
+                match shared.operate(Action::Receive, 0, 1) {
+                    Some(0) => shared.pop().ok_or(RecvTimeoutError::Timeout),
+                    Some(3) => {
+                        rt::pass(limit);
+                        Err(RecvTimeoutError::Timeout)
+                    }
+                    _ => Err(RecvTimeoutError::Disconnected),
                 }
-                _ => Err(RecvTimeoutError::Disconnected),
-            },
+            }
         }
     }
 

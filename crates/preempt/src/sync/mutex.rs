@@ -284,6 +284,12 @@ impl Condvar {
         if let (true, Some(limit)) = (out, limit) {
             rt::pass(limit);
         }
+        if let Some(runtime) = rt::current().filter(|_| out) {
+            // As any other thread that wants the mutex: others may be faster.
+            rt::operation(runtime, Action::Lock, lock, 0, 0, site);
+        }
+        // Without a limit it woke for no reason, which is no timeout.
+        let out = out && limit.is_some();
         match mutex.guard(None) {
             Ok(guard) => Ok((guard, WaitTimeoutResult(out))),
             Err(error) => Err(PoisonError::new((error.into_inner(), WaitTimeoutResult(out)))),

@@ -34,10 +34,13 @@ impl<T> Packet<T> {
 ///
 /// # Safety
 /// The thread must have ended, or never run again, before anything it borrows goes away.
+///
+/// `scope`: the thread belongs to one, and what is there is given a token when the closure has ended.
 #[track_caller]
 pub(super) unsafe fn spawn_controlled<'a, F, T>(
     runtime: &mut rt::Runtime,
     (name, stack): (Option<String>, usize),
+    scope: Option<Option<ObjectId>>,
     function: F,
 ) -> (preempt_explore::ThreadId, Arc<Packet<T>>)
 where
@@ -46,11 +49,36 @@ where
 {
     let packet = Arc::new(Packet(UnsafeCell::new(None)));
     let theirs = packet.clone();
-    let body: Box<dyn FnOnce() + 'a> = Box::new(move || theirs.put(function()));
+    let site = Location::caller();
+    let body: Box<dyn FnOnce() + 'a> = Box::new(move || {
+        if let (Some(_), Some(runtime)) = (scope, rt::current()) {
+            runtime.belongs_to_scope();
+        }
+        let _ends = Ends(scope.flatten(), site);
+        theirs.put(function());
+    });
     // SAFETY: only the lifetime changes; see the contract of this function.
     let body = unsafe { std::mem::transmute::<Box<dyn FnOnce() + 'a>, Body>(body) };
     let id = rt::spawn(runtime, name, stack, body);
     (id, packet)
+}
+
+/// Says that a closure has ended, also if it panics.
+struct Ends(Option<ObjectId>, &'static Location<'static>);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        if let (Some(end), Some(runtime)) = (self.0, rt::current()) {
+            rt::operation(runtime, Action::GiveToken, end, 0, 0, self.1);
+        }
+    }
+}
+
+/// Waits until a closure has ended.
+pub(super) fn await_end(end: ObjectId, site: &'static Location<'static>) {
+    if let Some(runtime) = rt::current() {
+        rt::operation(runtime, Action::TakeToken, end, 0, 0, site);
+    }
 }
 
 /// Waits for a thread under control.
@@ -148,7 +176,7 @@ impl Builder {
         T: 'static,
     {
         // SAFETY: the closure borrows nothing.
-        let (id, packet) = unsafe { spawn_controlled(runtime, self.settings(), function) };
+        let (id, packet) = unsafe { spawn_controlled(runtime, self.settings(), None, function) };
         JoinHandle(Inner::Controlled { id, packet, thread: Thread::controlled(id) })
     }
 }
@@ -169,7 +197,7 @@ impl<T> JoinHandle<T> {
             Inner::Std { handle, .. } => handle.join(),
             Inner::Controlled { id, packet, .. } => {
                 join_controlled(id, Location::caller());
-                packet.take().ok_or_else(no_result)
+                packet.take().ok_or_else(|| no_result(id))
             }
         }
     }
@@ -197,8 +225,9 @@ impl<T> std::fmt::Debug for JoinHandle<T> {
     }
 }
 
-pub(super) fn no_result() -> Box<dyn Any + Send> {
-    Box::new("the thread left no result")
+/// What a thread that left no result has panicked with.
+pub(super) fn no_result(id: preempt_explore::ThreadId) -> Box<dyn Any + Send> {
+    rt::payload_of(id).unwrap_or_else(|| Box::new("the thread left no result"))
 }
 
 /// A unique name of a thread.

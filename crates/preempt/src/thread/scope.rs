@@ -1,9 +1,11 @@
 //! Scoped threads: they may borrow, because the scope waits for them.
 
 use super::handle::{
-    Builder, Packet, Thread, caught, has_ended, join_controlled, no_result, spawn_controlled,
+    Builder, Packet, Thread, await_end, caught, has_ended, join_controlled, no_result,
+    spawn_controlled,
 };
 use crate::rt;
+use preempt_explore::ObjectId;
 use std::cell::RefCell;
 use std::io;
 use std::marker::PhantomData;
@@ -12,7 +14,7 @@ use std::sync::Arc;
 
 /// A scope in which threads may borrow from outside it.
 pub struct Scope<'scope, 'env: 'scope> {
-    threads: RefCell<Vec<preempt_explore::ThreadId>>,
+    threads: RefCell<Vec<(preempt_explore::ThreadId, Option<ObjectId>)>>,
     outside: Option<&'scope std::thread::Scope<'scope, 'env>>,
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
@@ -47,12 +49,19 @@ where
     let scope =
         Scope { threads: RefCell::default(), outside: None, scope: PhantomData, env: PhantomData };
     let result = caught(|| function(&scope));
+    let mut unseen = false;
     loop {
         // One at a time: a thread may spawn further ones into the scope.
-        let Some(thread) = scope.threads.borrow_mut().pop() else { break };
-        join_controlled(thread, site);
+        let Some((thread, end)) = scope.threads.borrow_mut().pop() else { break };
+        match end {
+            // Its thread-locals may still be dropped when the scope has ended.
+            Some(end) => await_end(end, site),
+            None => join_controlled(thread, site),
+        }
+        unseen |= rt::payload_of(thread).is_some();
     }
     match result {
+        Ok(_) if unseen => panic!("a scoped thread panicked"),
         Ok(value) => value,
         Err(payload) => resume_unwind(payload),
     }
@@ -89,11 +98,12 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     {
         let inner = match (self.outside, rt::current()) {
             (None, Some(runtime)) => {
-                // SAFETY: `scope` joins every thread in the list before it returns or unwinds,
+                let end = runtime.enters_scope();
+                // SAFETY: `scope` waits for the closure of every thread in the list before it returns or unwinds,
                 // and if the execution ends early neither it nor the thread runs again.
                 let (id, packet) =
-                    unsafe { spawn_controlled(runtime, builder.settings(), function) };
-                self.threads.borrow_mut().push(id);
+                    unsafe { spawn_controlled(runtime, builder.settings(), Some(end), function) };
+                self.threads.borrow_mut().push((id, end));
                 Inner::Controlled(id, packet, Thread::controlled(id))
             }
             (Some(outside), _) => {
@@ -131,7 +141,7 @@ impl<T> ScopedJoinHandle<'_, T> {
             Inner::Std(handle, _) => handle.join(),
             Inner::Controlled(id, packet, _) => {
                 join_controlled(id, Location::caller());
-                packet.take().ok_or_else(no_result)
+                packet.take().ok_or_else(|| no_result(id))
             }
         }
     }

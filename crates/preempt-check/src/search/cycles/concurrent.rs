@@ -21,7 +21,7 @@ use crate::store::StoreFull;
 use crate::store::concurrent::exact::SharedExact;
 use crate::store::concurrent::tree::SharedTree;
 use crate::store::concurrent::{Place, Records};
-use crate::{Budget, Counterexample, Finding, Progress, Storage};
+use crate::{Budget, Counterexample, Covered, Finding, Progress, Storage};
 use preempt_core::{Contention, Locality, Outcome, Statistics, Step, Stop, System, ViolationKind};
 
 const BLUE: u64 = 1;
@@ -51,7 +51,7 @@ pub fn nested_concurrent<S: System + ?Sized>(
         }
     };
     match storage {
-        Storage::Auto => Some(compressed_if_full(search(false), || search(true))),
+        Storage::Auto => Some(compressed_if_full(search(false), || Some(search(true)))),
         Storage::Exact => Some(search(false)),
         Storage::Tree | Storage::ClearyTree => Some(search(true)),
         Storage::Compact | Storage::Bitstate { .. } => None,
@@ -181,12 +181,12 @@ impl<S: System + ?Sized, T: Records> Team<'_, S, T> {
         let counterexample = self.found.lock().unwrap_or_else(PoisonError::into_inner).take();
         numbers.errors = u64::from(counterexample.is_some());
         let stop = *self.stop.lock().unwrap_or_else(PoisonError::into_inner);
+        let stop = stop.filter(|_| counterexample.is_none());
         Finding {
-            stop: stop.filter(|_| counterexample.is_none()),
             counterexample,
             unreached: system.unreached(&taken),
             statistics: numbers,
-            ..Finding::default()
+            ..Finding::new(stop.map_or(Covered::Everything, Covered::Part))
         }
     }
 }

@@ -21,7 +21,7 @@ use super::colours::{ACCEPTING, BLUE, COLOUR, CYAN, FREE, RED, WHITE};
 use super::path::{Path, UNHASHED};
 use crate::search::shared::taken::mark_taken;
 use crate::store::{StateId, Store};
-use crate::{Budget, Counterexample, Finding, Progress};
+use crate::{Budget, Counterexample, Covered, Finding, Progress};
 use preempt_core::engine::{Request, Sink, Successors};
 use preempt_core::{
     Enabled, Label, Locality, Outcome, ProcessId, Step, Stop, System, ViolationKind,
@@ -104,7 +104,8 @@ pub fn nested<S: System + ?Sized, T: Store>(
         colours: Vec::new(),
         path: Path::default(),
         red_path: Path::default(),
-        finding: Finding::default(),
+        // What keeps the search from it is entered where it happens.
+        finding: Finding::new(Covered::Everything),
         enabled: Enabled::new(),
         successors: Successors::default(),
         state: Vec::new(),

@@ -32,7 +32,7 @@ use super::letters::Letters;
 use super::nested::{NestedOptions, Scheme};
 use super::system_graph::{SystemGraph, Tally};
 use crate::property::{Property, Stutter, joined, stuttering};
-use crate::{Budget, Counterexample, Finding, Progress};
+use crate::{Budget, Counterexample, Covered, Finding, Progress};
 use preempt_core::{Locality, Step, Stop, System};
 
 /// When the automaton reads the letter of a state.
@@ -87,7 +87,8 @@ pub(super) fn search<G: SystemGraph>(
         options,
         path: Vec::new(),
         red_path: Vec::new(),
-        finding: Finding::default(),
+        // What keeps the search from it is entered where it happens.
+        finding: Finding::new(Covered::Everything),
     };
     match search.blue() {
         Ok(()) => {}

@@ -15,8 +15,8 @@ use super::searched_graph::Searched;
 use super::system_graph::Tally;
 use crate::property::{Property, Stutter};
 use crate::search::shared::workers::{run_together, with_as_many_as_possible};
-use crate::{Budget, Finding};
-use preempt_core::System;
+use crate::{Budget, Covered, Finding};
+use preempt_core::{Stop, System};
 
 /// As [`nested_shared`], with so many threads.
 pub fn nested_together<S: System + ?Sized>(
@@ -58,7 +58,9 @@ pub fn nested_together<S: System + ?Sized>(
             total.add(tally);
         }
         is_unsuited = found.is_none();
-        let mut finding = found.unwrap_or_default();
+        // Without one, the caller searches in another way.
+        let nothing = || Finding::new(Covered::Part(Stop::Bug));
+        let mut finding = found.unwrap_or_else(nothing);
         total.complete(system, &mut finding);
         finding.statistics.contention = Some(total.contention);
         Ok(finding)

@@ -26,7 +26,7 @@ use crate::search::shared::end::End;
 use crate::search::shared::trace::LOST;
 use crate::search::shared::workers::{Fewer, run_together, with_as_many_as_possible};
 use crate::store::{StoreFull, hash};
-use crate::{Budget, Finding, Options, Progress};
+use crate::{Budget, Covered, Finding, Options, Progress};
 use preempt_core::{BoundRow, ProcessId, Stop, System};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -374,7 +374,10 @@ fn finish<S: System + ?Sized, L: LossyVisited>(
         all.absorb(one);
         all
     });
-    let Some(mut counters) = counters else { return Finding::default() };
+    // Without a worker nothing was searched.
+    let Some(mut counters) = counters else {
+        return Finding::new(Covered::Part(Stop::Bug));
+    };
     counters.first = found;
     if options.max_errors != 0 {
         counters.errors = counters.errors.min(options.max_errors);
@@ -393,4 +396,32 @@ fn finish<S: System + ?Sized, L: LossyVisited>(
         finding.notes.push(LOST.into());
     }
     finding
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::iterative::lossy_visited::Numbered;
+    use crate::search::iterative::no_steps::NoSteps;
+    use crate::store::Compact;
+
+    /// Without a single worker nothing was searched, so nothing is proved.
+    #[test]
+    fn no_worker_is_no_proof() {
+        let mut store = Compact::new(1 << 20, true);
+        let visited = Sharded { shards: vec![Mutex::new(Numbered::new(&mut store))] };
+        let team = Team {
+            visited: &visited,
+            threads: 1,
+            queue: Mutex::default(),
+            idle: AtomicUsize::new(0),
+            counts: TeamCounts::default(),
+            bytes: AtomicUsize::new(0),
+        };
+        let workers: Vec<Worker<'_, NoSteps, Numbered<'_, Compact>>> = Vec::new();
+        let (options, budget) = (Options::default(), Budget::unlimited());
+        let finding = finish(&NoSteps, &team, workers, (Vec::new(), None), &options, &budget);
+        let answer = crate::conclude(&NoSteps, "nothing", finding);
+        assert_eq!(answer.verdict(), preempt_core::Verdict::Inconclusive(Stop::Bug));
+    }
 }

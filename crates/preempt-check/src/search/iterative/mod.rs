@@ -17,6 +17,8 @@ pub(crate) mod conclusion;
 pub(crate) mod lossy;
 pub(crate) mod lossy_parallel;
 pub(crate) mod lossy_visited;
+#[cfg(test)]
+pub(crate) mod no_steps;
 pub(crate) mod outgoing;
 pub(crate) mod parallel;
 mod past;

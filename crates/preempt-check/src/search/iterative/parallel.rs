@@ -19,8 +19,8 @@ use crate::platform::sync::{Barrier, Mutex};
 use crate::search::shared::end::End;
 use crate::search::shared::workers::{run_together, with_as_many_as_possible};
 use crate::store::concurrent::Records;
-use crate::{Budget, Finding, Options, Progress};
-use preempt_core::{BoundRow, Contention, System};
+use crate::{Budget, Covered, Finding, Options, Progress};
+use preempt_core::{BoundRow, Contention, Stop, System};
 use std::time::Duration;
 
 /// Explores bucket by bucket with `options.threads` workers over the store that `make` makes for so many.
@@ -272,7 +272,10 @@ impl<'a, T: Records> Team<'a, T> {
             all.absorb(one);
             all
         });
-        let Some(mut counters) = counters else { return Finding::default() };
+        // Without a worker nothing was searched.
+        let Some(mut counters) = counters else {
+            return Finding::new(Covered::Part(Stop::Bug));
+        };
         counters.first = found;
         if self.max_errors != 0 {
             counters.errors = counters.errors.min(self.max_errors);
@@ -300,4 +303,23 @@ impl<'a, T: Records> Team<'a, T> {
 struct Watched {
     reported: Reported,
     batches: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::iterative::no_steps::NoSteps;
+    use crate::store::concurrent::exact::SharedExact;
+
+    /// Without a single worker nothing was searched, so nothing is proved.
+    #[test]
+    fn no_worker_is_no_proof() {
+        let options = Options::default();
+        let visited = SharedVisited::new(SharedExact::with_records(1 << 20, 1), 1);
+        let team = Team::new(&visited, &options, 1);
+        let workers: Vec<Worker<'_, '_, NoSteps, SharedExact>> = Vec::new();
+        let finding = team.finish(&NoSteps, workers, &Budget::unlimited());
+        let answer = crate::conclude(&NoSteps, "nothing", finding);
+        assert_eq!(answer.verdict(), preempt_core::Verdict::Inconclusive(Stop::Bug));
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::Time;
 use super::wire::{Damaged, Reader, Writer};
-use crate::{Counterexample, Finding, Options, Preemptions};
+use crate::{Counterexample, Covered, Finding, Options, Preemptions};
 use preempt_core::{BoundRow, ProcessId, Statistics, Step, Stop, System, ViolationKind};
 
 /// Where a violation is: behind which visit, and by which steps.
@@ -294,7 +294,6 @@ pub fn combine(
     };
     Finding {
         counterexample,
-        stop: all.stop,
         bound,
         unreached: if everything { system.unreached(&all.taken) } else { Vec::new() },
         statistics: Statistics {
@@ -312,7 +311,7 @@ pub fn combine(
             per_bound: if bounded { all.rows } else { Vec::new() },
             ..Statistics::default()
         },
-        ..Finding::default()
+        ..Finding::new(all.stop.map_or(Covered::Everything, Covered::Part))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::search::bounded::depth_first::depth_first;
 use crate::search::bounded::visited::Replicated;
 use crate::search::shared::workers::{Fewer, run_together, with_as_many_as_possible};
 use crate::store::{Bitstate, Inserted, StateId, Store, StoreFull, hash_with_seed};
-use crate::{Budget, Finding, Options, Progress};
+use crate::{Budget, Covered, Finding, Options, Progress};
 use preempt_core::{
     Describe, Enabled, Fault, Independence, Outcome, ProcessId, Statistics, Step, Stop, System,
     Unreached,
@@ -61,7 +61,7 @@ fn search<S: System + ?Sized>(
         next: AtomicUsize::new(0),
         running: AtomicUsize::new(threads),
         ended: AtomicBool::new(false),
-        total: Mutex::new(Finding { stop: Some(Stop::LossyStore), ..Finding::default() }),
+        total: Mutex::new(Finding::new(Covered::Part(Stop::LossyStore))),
     };
     let others = (1..threads).map(|_| || swarm.work(None)).collect();
     run_together(|| swarm.work(Some(&mut *budget)), others)?;

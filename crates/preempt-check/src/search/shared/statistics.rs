@@ -2,7 +2,7 @@
 
 use super::taken::mark_taken;
 use crate::search::partitioned::Share;
-use crate::{Counterexample, Finding, Options};
+use crate::{Counterexample, Covered, Finding, Options};
 use preempt_core::{Enabled, FaultKind, Statistics, Step, Stop, System};
 
 /// The counters of one search.
@@ -146,7 +146,6 @@ impl Counters {
         let unreached = if complete { system.unreached(&self.taken) } else { Vec::new() };
         Finding {
             counterexample: self.first,
-            stop: self.stop,
             unreached,
             statistics: Statistics {
                 states,
@@ -159,7 +158,7 @@ impl Counters {
                 state_bytes: self.state_bytes as u64,
                 ..Statistics::default()
             },
-            ..Finding::default()
+            ..Finding::new(self.stop.map_or(Covered::Everything, Covered::Part))
         }
     }
 }

@@ -90,6 +90,7 @@ impl Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Covered;
 
     #[test]
     fn everybody_runs_once() {
@@ -104,7 +105,11 @@ mod tests {
         let mut tried = Vec::new();
         let finding = with_as_many_as_possible(9, |threads| {
             tried.push(threads);
-            if threads > 3 { Err(Fewer(threads - 2)) } else { Ok(Finding::default()) }
+            if threads > 3 {
+                Err(Fewer(threads - 2))
+            } else {
+                Ok(Finding::new(Covered::Everything))
+            }
         });
         assert_eq!(tried, [9, 7, 5, 3]);
         assert_eq!(finding.notes, ["3 of 9 threads were used: the system could not start more"]);

@@ -22,7 +22,7 @@ pub(super) fn claim(
     claim: &Claim,
     graph: &mut Graph,
 ) -> Result<(), LowerError> {
-    let table = table::build(lowering, graph);
+    let table = table::build(lowering, graph)?;
     let numbers = table.reachable();
     let index: HashMap<u32, u32> =
         numbers.iter().enumerate().map(|(at, number)| (*number, at as u32)).collect();
@@ -139,10 +139,7 @@ fn gather(
         }
         Kind::Basic(Action::Printf { .. } | Action::Printm(_) | Action::Nothing) => {}
         Kind::Basic(_) | Kind::DStep => {
-            return Err(LowerError {
-                message: "a never claim can only look at the state".into(),
-                span: element.span,
-            });
+            return Err(LowerError::new("a never claim can only look at the state", element.span));
         }
         _ => {}
     }
@@ -155,15 +152,12 @@ pub(super) fn trace(
     trace: &TraceAutomaton,
     mut graph: Graph,
 ) -> Result<(), LowerError> {
-    let table = table::build(lowering, &mut graph);
+    let table = table::build(lowering, &mut graph)?;
     let numbers = table.reachable();
     let index: HashMap<u32, u32> =
         numbers.iter().enumerate().map(|(at, number)| (*number, at as u32)).collect();
     if numbers.len() > 255 {
-        return Err(LowerError {
-            message: "the trace automaton has too many states".into(),
-            span: trace.span,
-        });
+        return Err(LowerError::new("the trace automaton has too many states", trace.span));
     }
     let mut program = TraceProgram {
         negated: trace.negated,
@@ -210,18 +204,17 @@ pub(super) fn trace(
                     (channel, true, lowering.patterns(patterns))
                 }
                 _ => {
-                    return Err(LowerError {
-                        message: "only sends and receives can stand in a trace".into(),
-                        span: element.span,
-                    });
+                    return Err(LowerError::new(
+                        "only sends and receives can stand in a trace",
+                        element.span,
+                    ));
                 }
             };
             let ChannelRef::Global(channel) = lowering.channel(channel, None)? else {
-                return Err(LowerError {
-                    message: "a trace can only watch global channels that are never assigned"
-                        .into(),
-                    span: element.span,
-                });
+                return Err(LowerError::new(
+                    "a trace can only watch global channels that are never assigned",
+                    element.span,
+                ));
             };
             let channel = channel + 1;
             let watched =

@@ -4,12 +4,12 @@ mod escapes;
 mod loops;
 
 use super::element::{
-    Action, Element, Graph, IN_D_STEP, Id, Jump, Kind, Sequence, SequenceId, constant, skip,
+    Action, Element, Graph, IN_D_STEP, Id, Jump, Kind, Sequence, SequenceId, Steps, constant, skip,
 };
-use super::{LowerError, Lowering};
+use super::{LowerError, Lowering, jumps};
 use crate::model::{
-    Base, BinaryOp, Branch, Expr, ExprKind, Initializer, LocalId, Place, Selector, Stmt, StmtKind,
-    Type,
+    Base, BinaryOp, Branch, Expr, ExprKind, Initializer, LabelName, LocalId, Place, Selector, Stmt,
+    StmtKind, Type,
 };
 use crate::syntax::span::Span;
 
@@ -20,7 +20,8 @@ struct Node {
     inner: Option<SequenceId>,
     /// The loop that a `do` closes.
     exit: Option<u32>,
-    labels: Vec<(String, Option<crate::syntax::span::ExpansionId>)>,
+    steps: Steps,
+    labels: Vec<LabelName>,
     span: Span,
     text: String,
 }
@@ -40,6 +41,8 @@ pub(super) struct Builder<'l, 'm> {
     /// Enclosing loops, innermost last.
     loops: Vec<u32>,
     loop_count: u32,
+    /// Where the next element stands.
+    steps: Steps,
     /// Exit elements of finished loops.
     exits: Vec<Option<Id>>,
     /// Only declarations so far: initialisers run when the process starts.
@@ -72,6 +75,7 @@ impl<'l, 'm> Builder<'l, 'm> {
             open: Vec::new(),
             loops: Vec::new(),
             loop_count: 0,
+            steps: Steps::default(),
             exits: Vec::new(),
             at_start: true,
             late: Vec::new(),
@@ -97,7 +101,16 @@ impl<'l, 'm> Builder<'l, 'm> {
     }
 
     fn node(&self, kind: Kind, span: Span, text: String) -> Node {
-        Node { kind, options: Vec::new(), inner: None, exit: None, labels: Vec::new(), span, text }
+        Node {
+            kind,
+            options: Vec::new(),
+            inner: None,
+            exit: None,
+            steps: self.steps,
+            labels: Vec::new(),
+            span,
+            text,
+        }
     }
 
     fn basic(&self, action: Action, source: Source<'_>) -> Node {
@@ -126,13 +139,28 @@ impl<'l, 'm> Builder<'l, 'm> {
         self.close(span)
     }
 
+    /// The same for what stands in braces: its first statement has no label of its own.
+    fn block(&mut self, body: &[Stmt], span: Span) -> Result<SequenceId, LowerError> {
+        let block = self.sequence(body, span)?;
+        self.refuse_labelled(block, jumps::BLOCK)?;
+        Ok(block)
+    }
+
+    /// Spin has no state at the start of such a sequence that a jump could lead to.
+    fn refuse_labelled(&self, sequence: SequenceId, advice: &str) -> Result<(), LowerError> {
+        match self.elements[self.sequences[sequence].first].labels.first() {
+            Some(label) => Err(jumps::misplaced_label(label, advice)),
+            None => Ok(()),
+        }
+    }
+
     fn close(&mut self, span: Span) -> Result<SequenceId, LowerError> {
         match self.open.pop() {
             Some(Open { first: Some(first), last: Some(last) }) => {
                 self.sequences.push(Sequence { first, last, extent: last });
                 Ok(self.sequences.len() - 1)
             }
-            _ => Err(LowerError { message: "a block needs at least one statement".into(), span }),
+            _ => Err(LowerError::new("a block needs at least one statement", span)),
         }
     }
 
@@ -174,7 +202,7 @@ impl<'l, 'm> Builder<'l, 'm> {
     fn parse(&mut self, stmt: &Stmt) -> Result<Node, LowerError> {
         let mut node = self.parse_kind(stmt)?;
         if !matches!(stmt.kind, StmtKind::Unless { .. }) {
-            node.labels.extend(stmt.labels.iter().map(|l| (l.name.clone(), l.span.expansion)));
+            node.labels.extend(stmt.labels.iter().cloned());
         }
         Ok(node)
     }
@@ -221,33 +249,40 @@ impl<'l, 'm> Builder<'l, 'm> {
             StmtKind::Break => match self.loops.last() {
                 Some(exit) => self.node(Kind::Goto(Jump::Break(*exit)), span, "break".into()),
                 None => {
-                    return Err(LowerError { message: "`break` outside of a loop".into(), span });
+                    return Err(LowerError::new("`break` outside of a loop", span));
                 }
             },
-            StmtKind::Goto(label) => self.node(
-                Kind::Goto(Jump::Label(label.name.clone(), label.span.expansion)),
-                span,
-                stmt.text.clone(),
-            ),
+            StmtKind::Goto(label) => {
+                self.node(Kind::Goto(Jump::Label(label.name.clone())), span, stmt.text.clone())
+            }
             StmtKind::Atomic(body) => {
-                let inner = self.sequence(body, span)?;
+                let inner = self.block(body, span)?;
                 self.make_atomic(inner, 0);
                 let mut node = self.node(Kind::Atomic, span, "atomic".into());
                 node.inner = Some(inner);
                 node
             }
             StmtKind::DStep(body) => {
-                let inner = self.sequence(body, span)?;
+                let outermost = self.steps.outermost;
+                let number = self.elements.len() as u32 + 1;
+                let known = if outermost == 0 { number } else { outermost };
+                self.steps = Steps { outermost: known, marked: number };
+                let inner = self.block(body, span)?;
                 self.make_atomic(inner, IN_D_STEP);
                 let mut node = self.node(Kind::DStep, span, "d_step".into());
                 node.inner = Some(inner);
+                node.steps.outermost = outermost;
+                self.steps = Steps { outermost, marked: 0 };
                 node
             }
             StmtKind::Block(body) => {
-                let inner = self.sequence(body, span)?;
+                let inner = self.block(body, span)?;
                 let mut node = self.node(Kind::Block, span, "{".into());
                 node.inner = Some(inner);
                 node
+            }
+            StmtKind::Unless { .. } if self.steps.outermost != 0 => {
+                return Err(jumps::unless_in_d_step(span));
             }
             StmtKind::Unless { main, escape } => return self.unless(stmt, main, escape),
             StmtKind::ForRange { variable, from, to, body } => {
@@ -342,6 +377,7 @@ impl<'l, 'm> Builder<'l, 'm> {
             inner: None,
             escapes: Vec::new(),
             status: 0,
+            steps: self.steps,
             labels: Vec::new(),
             span,
             text,
@@ -357,6 +393,7 @@ impl<'l, 'm> Builder<'l, 'm> {
             kind => {
                 let id = self.element(kind, node.span, node.text);
                 self.elements[id].inner = node.inner;
+                self.elements[id].steps = node.steps;
                 self.elements[id].labels = node.labels;
                 self.append(id);
             }
@@ -405,7 +442,7 @@ impl<'l, 'm> Builder<'l, 'm> {
     fn append(&mut self, id: Id) {
         // A special label on a jump needs a state to stand at.
         if matches!(self.elements[id].kind, Kind::Goto(_))
-            && self.elements[id].labels.iter().any(|(name, _)| is_special(name))
+            && self.elements[id].labels.iter().any(|label| is_special(&label.name))
         {
             let span = self.elements[id].span;
             let labels = std::mem::take(&mut self.elements[id].labels);
@@ -433,19 +470,15 @@ impl<'l, 'm> Builder<'l, 'm> {
             let target = match jump {
                 Jump::To(target) => Some(*target),
                 Jump::Break(exit) => self.exits[*exit as usize],
-                Jump::Label(name, expansion) => {
-                    let with = |same: bool| {
-                        self.elements.iter().position(|e| {
-                            e.labels.iter().any(|(n, x)| n == name && (!same || x == expansion))
-                        })
-                    };
-                    with(true).or_else(|| with(false))
+                Jump::Label(name) => {
+                    let mut all = self.elements.iter();
+                    all.position(|e| e.labels.iter().any(|label| label.name == *name))
                 }
             };
             match target {
                 Some(target) => self.elements[id].kind = Kind::Goto(Jump::To(target)),
                 None => {
-                    return Err(LowerError { message: "unknown label".into(), span });
+                    return Err(LowerError::new("unknown label", span));
                 }
             }
         }
@@ -466,6 +499,7 @@ pub(super) fn build(
 ) -> Result<Graph, LowerError> {
     let mut graph = Builder::new(lowering, process).build(body, end)?;
     graph.tie_ends();
+    jumps::check(&graph)?;
     Ok(graph)
 }
 

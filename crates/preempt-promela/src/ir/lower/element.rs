@@ -5,8 +5,8 @@
 //! 1 in the order in which their statements are complete; inner ones come first. Control states
 //! are elements, so this numbering and linking fixes which states exist.
 
-use crate::model::{Expr, Place, ReceiveArgument};
-use crate::syntax::span::{ExpansionId, Span};
+use crate::model::{Expr, LabelName, Place, ReceiveArgument};
+use crate::syntax::span::Span;
 
 /// Index of an element; its number is one more.
 pub(super) type Id = usize;
@@ -75,12 +75,22 @@ pub(super) enum Kind {
     Basic(Action),
 }
 
-/// Where a jump goes: a label (and the expansion it stands in), or the exit of a loop.
+/// Where a jump goes: a label, or the exit of a loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Jump {
-    Label(String, Option<ExpansionId>),
+    Label(String),
     Break(u32),
     To(Id),
+}
+
+/// The `d_step` that an element stands in, by a number; 0 outside of all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Steps {
+    /// The outermost.
+    pub(super) outermost: u32,
+    /// The one that Spin takes it to stand in: the innermost whose end was not read yet. Behind a `d_step` inside of
+    /// another one Spin has forgotten the outer one, and a `d_step` as a whole stands in itself.
+    pub(super) marked: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -94,7 +104,8 @@ pub(super) struct Element {
     /// Escapes of the `unless` statements around it, the outermost first.
     pub(super) escapes: Vec<SequenceId>,
     pub(super) status: u8,
-    pub(super) labels: Vec<(String, Option<ExpansionId>)>,
+    pub(super) steps: Steps,
+    pub(super) labels: Vec<LabelName>,
     pub(super) span: Span,
     pub(super) text: String,
 }
@@ -221,8 +232,7 @@ impl Graph {
 
     /// Remembers that somebody looks at a label. A jump there becomes a step of its own.
     pub(super) fn observe(&mut self, label: &str) {
-        let Some(id) =
-            self.elements.iter().position(|e| e.labels.iter().any(|(name, _)| name == label))
+        let Some(id) = self.elements.iter().position(|e| e.labels.iter().any(|l| l.name == label))
         else {
             return;
         };
@@ -248,8 +258,8 @@ impl Graph {
     pub(super) fn labels(&self) -> Vec<(String, u32)> {
         let mut labels = Vec::new();
         for (id, element) in self.elements.iter().enumerate() {
-            for (name, _) in &element.labels {
-                labels.push((name.clone(), Graph::number(id)));
+            for label in &element.labels {
+                labels.push((label.name.clone(), Graph::number(id)));
             }
         }
         labels

@@ -11,6 +11,7 @@ use crate::ir::{
 };
 use crate::model::{self, ExprKind};
 use crate::syntax::span::Span;
+use crate::syntax::{Diagnostic, codes};
 use preempt_core::FaultKind;
 use std::collections::HashMap;
 
@@ -206,6 +207,11 @@ fn action_kind(
         }
         Action::Nothing => {}
         Action::Send { channel, sorted, values } => {
+            let most = lowering.program.layout.channel_types.iter().map(|ty| ty.fields.len()).max();
+            if values.len() > most.unwrap_or(0) {
+                let message = "no channel of the model has messages of so many fields";
+                return Err(Diagnostic::error(codes::MESSAGE_LENGTH, span, message).into());
+            }
             let channel = lowering.channel(channel, process)?;
             let values =
                 values.iter().map(|e| lowering.value(e, process)).collect::<Result<Vec<_>, _>>()?;
@@ -394,7 +400,6 @@ fn follow(graph: &Graph, mut id: Id, outside: Option<Id>) -> Option<Id> {
         id = match (&element.kind, element.inner) {
             (Kind::Goto(_), _) => graph.target(id),
             (Kind::Join | Kind::Exit, _) => element.next?,
-            (Kind::Unless, _) => graph.sequences[element.options[0]].first,
             (_, Some(inner)) => graph.sequences[inner].first,
             _ => return Some(id),
         };
@@ -413,7 +418,6 @@ fn first_statements(graph: &Graph, options: &[SequenceId], starts: &mut Vec<Id>)
                     first_statements(graph, &element.options, starts);
                     break;
                 }
-                (Kind::Unless, _, _) => id = graph.sequences[element.options[0]].first,
                 (_, Some(inner), _) => id = graph.sequences[inner].first,
                 (Kind::Join, _, Some(next)) => id = next,
                 _ => {

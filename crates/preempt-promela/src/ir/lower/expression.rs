@@ -196,10 +196,7 @@ impl Lowering<'_> {
             }
             (Base::Scratch, _) => return Ok(Target::Hidden(Vec::new())),
             (Base::Local(_), None) => {
-                return Err(LowerError {
-                    message: "a local variable outside of its process".into(),
-                    span: place.span,
-                });
+                return Err(LowerError::new("a local variable outside of its process", place.span));
             }
         };
         let mut offset = 0;

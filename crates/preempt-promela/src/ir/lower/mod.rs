@@ -12,6 +12,7 @@ mod element;
 mod emit;
 mod expression;
 mod initial;
+mod jumps;
 mod locality;
 mod merge;
 mod safety;
@@ -70,23 +71,29 @@ impl LowerOptions {
 
 /// Why a model cannot be translated.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LowerError {
-    /// One sentence.
-    pub message: String,
-    /// Where.
-    pub span: Span,
-}
+pub struct LowerError(Box<Diagnostic>);
 
 impl LowerError {
+    /// Something that cannot be represented.
+    fn new(message: impl Into<String>, span: Span) -> LowerError {
+        Diagnostic::error(codes::UNTRANSLATABLE, span, message).into()
+    }
+
     /// The same as a diagnostic, with its code.
     pub fn diagnostic(&self) -> Diagnostic {
-        Diagnostic::error(codes::UNTRANSLATABLE, self.span, self.message.clone())
+        Diagnostic::clone(&self.0)
+    }
+}
+
+impl From<Diagnostic> for LowerError {
+    fn from(diagnostic: Diagnostic) -> LowerError {
+        LowerError(Box::new(diagnostic))
     }
 }
 
 impl std::fmt::Display for LowerError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.message)
+        f.write_str(&self.0.message)
     }
 }
 
@@ -119,10 +126,10 @@ fn unrestricted(model: &Model, options: LowerOptions) -> Result<(Program, bool),
     let mut claims = Vec::new();
     for claim in &model.claims {
         if let Some(local) = claim.locals.first() {
-            return Err(LowerError {
-                message: "a never claim cannot have variables of its own".into(),
-                span: local.span,
-            });
+            return Err(LowerError::new(
+                "a never claim cannot have variables of its own",
+                local.span,
+            ));
         }
         claims.push(body::build(&lowering, None, &claim.body, claim.end_span)?);
     }
@@ -133,12 +140,12 @@ fn unrestricted(model: &Model, options: LowerOptions) -> Result<(Program, bool),
     lowering.first_numbers = first_numbers(model, &bodies, &claims, trace.as_ref());
     let most = bodies.iter().map(element::Graph::len).max().unwrap_or(0);
     if let Some(large) = bodies.iter().position(|b| b.len() > usize::from(u16::MAX)) {
-        let message = "this process type has more than 65535 statements".into();
-        return Err(LowerError { message, span: model.proctypes[large].span });
+        let message = "this process type has more than 65535 statements";
+        return Err(LowerError::new(message, model.proctypes[large].span));
     }
     if let Some(extra) = model.proctypes.get(255) {
-        let message = "a model has at most 255 process types".into();
-        return Err(LowerError { message, span: extra.span });
+        let message = "a model has at most 255 process types";
+        return Err(LowerError::new(message, extra.span));
     }
     lowering.program.layout.pc_width = if most > 255 { 2 } else { 1 };
     for (proctype, graph) in model.proctypes.iter().zip(&bodies) {
@@ -151,7 +158,7 @@ fn unrestricted(model: &Model, options: LowerOptions) -> Result<(Program, bool),
     lowering.mark_observed(&mut bodies);
     let mut tables = Vec::new();
     for graph in &mut bodies {
-        tables.push(table::build(&lowering, graph));
+        tables.push(table::build(&lowering, graph)?);
     }
     lowering.number_states(&tables);
     for (index, (graph, table)) in bodies.iter().zip(&tables).enumerate() {

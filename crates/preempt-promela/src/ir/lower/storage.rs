@@ -387,5 +387,5 @@ impl Lowering<'_> {
 }
 
 fn too_large(message: &str, span: Span) -> LowerError {
-    LowerError { message: message.into(), span }
+    LowerError::new(message, span)
 }

@@ -5,13 +5,13 @@
 //! of a selection, however nested, start from one control state. Last, the transitions of `unless`
 //! escapes are put in front.
 
-use super::Lowering;
 use super::dataflow::Flow;
 use super::element::{
     ATOMIC, Action, GLOBAL, Graph, Id, Jump, Kind, LAST_OF_ATOMIC, OBSERVED, SequenceId, constant,
 };
 use super::merge::Merges;
 use super::safety::{Globals, Need, add_need, needs_of};
+use super::{LowerError, Lowering, jumps};
 use std::collections::{HashMap, VecDeque};
 
 /// What a transition executes.
@@ -58,7 +58,7 @@ pub(super) struct Table {
 }
 
 /// Builds the table of a body.
-pub(super) fn build(lowering: &Lowering<'_>, graph: &mut Graph) -> Table {
+pub(super) fn build(lowering: &Lowering<'_>, graph: &mut Graph) -> Result<Table, LowerError> {
     let mut globals = Globals::new(lowering, graph.process);
     let mut merges = Merges::default();
     let mut dead = HashMap::new();
@@ -89,16 +89,19 @@ pub(super) fn build(lowering: &Lowering<'_>, graph: &mut Graph) -> Table {
         merges,
         dead,
     };
-    let mut filler = Filler { graph, globals, table, done: vec![false; size] };
+    let mut filler = Filler { graph, globals, table, done: vec![false; size], wrong_jump: None };
     filler.labels();
     let body = filler.graph.body;
     filler.sequence(body, None);
+    if let Some(wrong) = filler.wrong_jump {
+        return Err(wrong);
+    }
     let mut table = filler.table;
     table.flatten();
     table.pull();
     table.add_escapes();
     table.end_through_jumps(graph);
-    table
+    Ok(table)
 }
 
 struct Filler<'a> {
@@ -106,13 +109,14 @@ struct Filler<'a> {
     globals: Globals<'a>,
     table: Table,
     done: Vec<bool>,
+    wrong_jump: Option<LowerError>,
 }
 
 impl Filler<'_> {
     fn labels(&mut self) {
         for (id, element) in self.graph.elements.iter().enumerate() {
             let number = id + 1;
-            for (label, _) in &element.labels {
+            for label in element.labels.iter().map(|label| &label.name) {
                 self.table.is_end[number] |= label.starts_with("end");
                 self.table.is_accept[number] |= label.starts_with("accept");
                 self.table.is_progress[number] |= label.starts_with("progress");
@@ -275,6 +279,9 @@ impl Filler<'_> {
             && (self.graph.at(successor).status | self.graph.at(id).status) & OBSERVED != 0
         {
             self.graph.elements[id].status |= GLOBAL;
+        }
+        if self.wrong_jump.is_none() {
+            self.wrong_jump = successor.and_then(|s| jumps::to_d_step(self.graph, id, s).err());
         }
         let element = self.graph.at(id);
         let mut target = successor.map_or(0, Graph::number);

@@ -206,6 +206,15 @@ impl Facts {
         }
     }
 
+    /// A variable in a poll stands for any value; to Spin it is read, like one that is received into.
+    fn polled(&mut self, argument: &ReceiveArgument) {
+        if let ReceiveArgument::Store(place) = argument
+            && let Base::Global(id) = place.base
+        {
+            self.read.insert(id.0);
+        }
+    }
+
     fn store(&mut self, place: &Place, process: Option<usize>) {
         if let Some(owner) = Owner::of(place.base, process) {
             self.assigned.insert(owner);
@@ -251,6 +260,9 @@ impl Facts {
                 if let Base::Global(id) = place.base {
                     self.read.insert(id.0);
                     self.used.insert(id.0);
+                }
+                if let ExprKind::Poll { arguments, .. } = &e.kind {
+                    arguments.iter().for_each(|argument| self.polled(argument));
                 }
             }
             ExprKind::Timeout => self.uses_timeout = true,

@@ -205,7 +205,7 @@ impl Checker<'_> {
         }
         if let Some(fields) = self.message_fields(&place) {
             let last = values.last().map_or(place.span, |v| v.span);
-            self.check_message_length(&place, fields.len(), flat.len(), last, "sent")?;
+            self.check_message_length(&place, fields.len(), flat.len(), last, "sent");
             for (field, value) in fields.iter().zip(&flat) {
                 self.check_fit(field, value, Transfer::Sent)?;
             }

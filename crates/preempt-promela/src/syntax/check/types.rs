@@ -132,8 +132,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Too many values are an error, too few a warning; when the message is sent or received they are one,
-    /// too, as in Spin.
+    /// Another number of fields than the channel has is an error when the message is sent or received, as in Spin.
     pub(super) fn check_message_length(
         &mut self,
         channel: &Place,
@@ -141,9 +140,9 @@ impl Checker<'_> {
         given: usize,
         last: Span,
         verb: &str,
-    ) -> Checked<()> {
+    ) {
         if given == wanted {
-            return Ok(());
+            return;
         }
         let declared = self.variable_of(channel).map_or(channel.span, |v| v.span);
         let is = if given == 1 { "is" } else { "are" };
@@ -151,17 +150,12 @@ impl Checker<'_> {
             "messages of this channel have {}, {given} {is} {verb}",
             count(wanted, "field")
         );
-        if given > wanted {
-            return Err(self.report(
-                Diagnostic::error(codes::MESSAGE_LENGTH, last, message)
-                    .label(declared, "declared here"),
-            ));
-        }
-        self.findings.push(
-            Diagnostic::warning(codes::SHORT_MESSAGE, channel.span, message)
-                .label(declared, "declared here"),
-        );
-        Ok(())
+        let (code, place) = match given > wanted {
+            true => (codes::MESSAGE_LENGTH, last),
+            false => (codes::SHORT_MESSAGE, channel.span),
+        };
+        let diagnostic = Diagnostic::warning(code, place, message);
+        self.findings.push(diagnostic.label(declared, "declared here"));
     }
 
     fn warn(&mut self, code: &'static str, span: Span, message: impl Into<String>) {

@@ -19,6 +19,7 @@ pub(super) fn operate(
     let site = Location::caller();
     let Orders { order, failure, may_fail } = orders;
     rt::weaken(runtime, order, false, site);
+    runtime.weak_exchange |= may_fail;
     if action == Action::CompareExchange {
         let failure = if may_fail { Order::Relaxed } else { failure };
         rt::weaken(runtime, failure, false, site);

@@ -129,6 +129,30 @@ macro_rules! shared_methods {
                 Err(before)
             }
 
+            /// The same under its newer name.
+            #[track_caller]
+            pub fn try_update(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                update: impl FnMut($type) -> Option<$type>,
+            ) -> Result<$type, $type> {
+                self.fetch_update(set_order, fetch_order, update)
+            }
+
+            /// The same for an update that always has a result. Returns the value before.
+            #[track_caller]
+            pub fn update(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                mut update: impl FnMut($type) -> $type,
+            ) -> $type {
+                match self.fetch_update(set_order, fetch_order, |before| Some(update(before))) {
+                    Ok(before) | Err(before) => before,
+                }
+            }
+
             /// The value, through exclusive access: no other thread can look.
             pub fn get_mut(&mut self) -> &mut $type {
                 let Some(runtime) = rt::current() else { return self.inner.get_mut() };

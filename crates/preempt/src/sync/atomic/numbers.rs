@@ -81,33 +81,33 @@ impl AtomicBool {
     }
 
     #[track_caller]
-    fn update(&self, update: Update, value: bool, order: Ordering) -> Option<bool> {
+    fn change(&self, update: Update, value: bool, order: Ordering) -> Option<bool> {
         self.operate(Action::Update(update, 1), value.into(), 0, order.into()).map(Self::unpack)
     }
 
     /// Logical and; returns the value before.
     #[track_caller]
     pub fn fetch_and(&self, value: bool, order: Ordering) -> bool {
-        self.update(Update::And, value, order).unwrap_or_else(|| self.inner.fetch_and(value, order))
+        self.change(Update::And, value, order).unwrap_or_else(|| self.inner.fetch_and(value, order))
     }
 
     /// Logical not-and; returns the value before.
     #[track_caller]
     pub fn fetch_nand(&self, value: bool, order: Ordering) -> bool {
-        self.update(Update::Nand, value, order)
+        self.change(Update::Nand, value, order)
             .unwrap_or_else(|| self.inner.fetch_nand(value, order))
     }
 
     /// Logical or; returns the value before.
     #[track_caller]
     pub fn fetch_or(&self, value: bool, order: Ordering) -> bool {
-        self.update(Update::Or, value, order).unwrap_or_else(|| self.inner.fetch_or(value, order))
+        self.change(Update::Or, value, order).unwrap_or_else(|| self.inner.fetch_or(value, order))
     }
 
     /// Logical exclusive or; returns the value before.
     #[track_caller]
     pub fn fetch_xor(&self, value: bool, order: Ordering) -> bool {
-        self.update(Update::Xor, value, order).unwrap_or_else(|| self.inner.fetch_xor(value, order))
+        self.change(Update::Xor, value, order).unwrap_or_else(|| self.inner.fetch_xor(value, order))
     }
 
     /// Negates; returns the value before.

@@ -26,3 +26,58 @@ impl<T> AtomicPtr<T> {
 }
 
 shared_methods!(AtomicPtr<T>, *mut T);
+
+/// Arithmetic on addresses, by comparing and exchanging: what is kept inside is not the address itself.
+impl<T> AtomicPtr<T> {
+    #[track_caller]
+    fn change(&self, order: Ordering, change: impl FnMut(*mut T) -> *mut T) -> *mut T {
+        let fetch_order = match order {
+            Ordering::AcqRel => Ordering::Acquire,
+            Ordering::Release => Ordering::Relaxed,
+            order => order,
+        };
+        self.update(order, fetch_order, change)
+    }
+
+    /// Moves the pointer on by so many values; returns the one before.
+    #[track_caller]
+    pub fn fetch_ptr_add(&self, count: usize, order: Ordering) -> *mut T {
+        self.change(order, |pointer| pointer.wrapping_add(count))
+    }
+
+    /// Moves the pointer back by so many values; returns the one before.
+    #[track_caller]
+    pub fn fetch_ptr_sub(&self, count: usize, order: Ordering) -> *mut T {
+        self.change(order, |pointer| pointer.wrapping_sub(count))
+    }
+
+    /// Moves the pointer on by so many bytes; returns the one before.
+    #[track_caller]
+    pub fn fetch_byte_add(&self, count: usize, order: Ordering) -> *mut T {
+        self.change(order, |pointer| pointer.wrapping_byte_add(count))
+    }
+
+    /// Moves the pointer back by so many bytes; returns the one before.
+    #[track_caller]
+    pub fn fetch_byte_sub(&self, count: usize, order: Ordering) -> *mut T {
+        self.change(order, |pointer| pointer.wrapping_byte_sub(count))
+    }
+
+    /// Sets bits of the address; returns the pointer before.
+    #[track_caller]
+    pub fn fetch_or(&self, bits: usize, order: Ordering) -> *mut T {
+        self.change(order, |pointer| pointer.map_addr(|address| address | bits))
+    }
+
+    /// Keeps these bits of the address only; returns the pointer before.
+    #[track_caller]
+    pub fn fetch_and(&self, bits: usize, order: Ordering) -> *mut T {
+        self.change(order, |pointer| pointer.map_addr(|address| address & bits))
+    }
+
+    /// Flips bits of the address; returns the pointer before.
+    #[track_caller]
+    pub fn fetch_xor(&self, bits: usize, order: Ordering) -> *mut T {
+        self.change(order, |pointer| pointer.map_addr(|address| address ^ bits))
+    }
+}

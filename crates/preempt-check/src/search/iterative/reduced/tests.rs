@@ -195,6 +195,7 @@ fn compare_others<S: System + ?Sized>(
                     assert_eq!((stop, storage), (Stop::LossyStore, Storage::Compact), "{what}");
                     assert!(!within, "{what}");
                 }
+                Verdict::Nothing => panic!("{what}"),
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What concerns all elements of a sequence: `unless`, `atomic` and `d_step`.
 
-use super::super::LowerError;
 use super::super::element::{ATOMIC, Id, Kind, LAST_OF_ATOMIC, Sequence, SequenceId};
+use super::super::{LowerError, jumps};
 use super::{Builder, Node, Open};
 use crate::model::Stmt;
 
@@ -13,7 +13,7 @@ impl Builder<'_, '_> {
         escape: &Stmt,
     ) -> Result<Node, LowerError> {
         let mut main_node = self.parse(main)?;
-        main_node.labels.extend(stmt.labels.iter().map(|l| (l.name.clone(), l.span.expansion)));
+        main_node.labels.extend(stmt.labels.iter().cloned());
         // A `break` in the escape of a loop means the loop around it.
         let inner_loop = main_node.exit.and_then(|_| self.loops.pop());
         let escape_node = self.parse(escape)?;
@@ -23,7 +23,9 @@ impl Builder<'_, '_> {
             _ => {
                 self.open.push(Open::default());
                 self.add(escape_node);
-                Some(self.close(escape.span)?)
+                let sequence = self.close(escape.span)?;
+                self.refuse_labelled(sequence, jumps::ESCAPE)?;
+                Some(sequence)
             }
         };
         let labelled_block = !main_node.labels.is_empty()
@@ -38,7 +40,9 @@ impl Builder<'_, '_> {
             _ => {
                 self.open.push(Open::default());
                 self.add(main_node);
-                Some(self.close(main.span)?)
+                let sequence = self.close(main.span)?;
+                self.refuse_labelled(sequence, jumps::MAIN)?;
+                Some(sequence)
             }
         };
         let mut node = self.node(Kind::Unless, stmt.span, "unless".into());

@@ -45,7 +45,7 @@ impl Builder<'_, '_> {
     ) -> Result<Node, LowerError> {
         let span = source.span;
         let Some(process) = self.process else {
-            return Err(LowerError { message: "`for` outside of a process".into(), span });
+            return Err(LowerError::new("`for` outside of a process", span));
         };
         let known = self.lowering.model.proctypes[process].locals.len();
         let counter = Place {

@@ -1,19 +1,10 @@
-//! A hunt for false alarms and for silence: random programs of real code that are right by
-//! construction, and the same with one seeded mistake.
-//!
-//! A correct program protects every plain number by its own lock, takes locks in one order, waits only for
-//! what is certain to come, and knows the sums that must come out. The mistake is a lost update, a lock
-//! order turned around, or a plain or relaxed access without its lock. Every strategy must accept the one and
-//! every exhaustive strategy reject the other, with the same least number of preemptions.
-//!
-//! `PREEMPT_HUNT` sets how many programs of each kind there are, `PREEMPT_HUNT_SEED` the first.
+//! Random programs that are right by construction, or have one mistake: over the types of `library`, which are
+//! preempt's or std's.
 
-use preempt::cell::UnsafeCell;
-use preempt::sync::atomic::{
+use super::library::atomic::{
     AtomicBool, AtomicPtr, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst,
 };
-use preempt::sync::{Arc, Condvar, Mutex, OnceLock, RwLock, Weak, mpsc};
-use preempt::{Check, Failure, FailureKind, Outcome, Strategy, thread};
+use super::library::{Arc, Condvar, Mutex, OnceLock, RwLock, UnsafeCell, Weak, hint, mpsc, thread};
 use std::time::Duration;
 
 /// Small, seeded random numbers.
@@ -31,7 +22,7 @@ impl Random {
 
 /// One thing a thread does.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Act {
+pub(crate) enum Act {
     /// Adds 1 to the atomic.
     Add,
     /// Adds 1 by comparing and exchanging.
@@ -77,14 +68,26 @@ use Act::{
     WaitTimeout, Write,
 };
 
+/// What each thread does.
 #[derive(Clone, Debug)]
-struct Program {
-    threads: Vec<Vec<Act>>,
+pub(crate) struct Program {
+    pub(crate) threads: Vec<Vec<Act>>,
     /// The main thread polls the flag.
-    polls: bool,
+    pub(crate) polls: bool,
 }
 
-fn program(seed: u64, mistake: Option<Act>) -> Program {
+/// The mistake that programs of this seed get.
+pub(crate) fn mistake(seed: u64) -> Act {
+    match seed % 4 {
+        0 => LostUpdate,
+        1 => LocksTurned,
+        2 => HandedWithoutLock,
+        _ => PlainWithoutLock,
+    }
+}
+
+/// The program of this seed.
+pub(crate) fn program(seed: u64, mistake: Option<Act>) -> Program {
     let mut random = Random(seed);
     let acts = [
         Add,
@@ -146,11 +149,11 @@ struct World {
     gate: (Mutex<bool>, Condvar),
 }
 
-// SAFETY: `plain` is protected by `first`, or that is the mistake; all threads share one operating
-// system thread.
+// SAFETY: `plain` is protected by `first`, or that is the mistake; one thread runs at a time.
 unsafe impl Sync for World {}
 
-fn body(program: &Program) {
+/// Executes a program once; panics if something has gone wrong.
+pub(crate) fn body(program: &Program) {
     let world = Arc::new(World {
         atomic: AtomicUsize::new(0),
         careless: AtomicUsize::new(0),
@@ -257,7 +260,7 @@ fn perform(act: Act, world: &Arc<World>, weak: &Weak<World>, sender: &mpsc::Send
                 if world.atomic.load(SeqCst) > 0 {
                     return;
                 }
-                preempt::hint::spin_loop();
+                hint::spin_loop();
             }
         }
         Read => drop(world.shared.read().unwrap()),
@@ -306,109 +309,4 @@ fn perform(act: Act, world: &Arc<World>, weak: &Weak<World>, sender: &mpsc::Send
         }
         HandedWithoutLock => add_handed(world),
     }
-}
-
-const EXHAUSTIVE: [Strategy; 5] = [
-    Strategy::PartialOrders,
-    Strategy::ContextBoundedDfs,
-    Strategy::HappensBeforeCaching,
-    Strategy::Optimal,
-    Strategy::SleepSets,
-];
-
-fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
-/// With as many timeouts as a program has: those that fire because nothing else can move count, too.
-fn check(strategy: Strategy) -> Check {
-    Check::new().time(Duration::from_secs(3600)).strategy(strategy).timeouts(4)
-}
-
-#[test]
-fn correct_programs_are_accepted() {
-    let first = number("PREEMPT_HUNT_SEED", 0);
-    let (mut complete, mut cut) = (0u64, 0u64);
-    for seed in first..first + number("PREEMPT_HUNT", 30) {
-        let program = program(seed, None);
-        let samplers = [
-            Strategy::Random { seed },
-            Strategy::Pct { depth: 3, seed },
-            Strategy::Sampling { seed },
-        ];
-        for strategy in EXHAUSTIVE {
-            let report = check(strategy).executions(1_500).states(100_000).run(|| body(&program));
-            assert!(report.passed(), "seed {seed}, {strategy:?}: {program:?}\n{report}");
-            match report.outcome {
-                Outcome::Holds => complete += 1,
-                _ => cut += 1,
-            }
-        }
-        for strategy in samplers {
-            let report = check(strategy).executions(60).run(|| body(&program));
-            assert!(report.passed(), "seed {seed}, {strategy:?}: {program:?}\n{report}");
-        }
-    }
-    println!("{complete} explored to the end, {cut} cut");
-    assert!(complete > cut, "{complete} explored to the end, {cut} cut");
-}
-
-/// Who holds what at the end, by the steps of the execution, is what the remarks about a deadlock say.
-fn waits_name_the_holders(failure: &Failure) {
-    let mut holders = std::collections::HashMap::new();
-    for step in &failure.trace.steps {
-        match step.text.rsplit_once('.') {
-            Some((lock, "lock" | "wake and lock again")) => holders.insert(lock, step.pid),
-            Some((lock, "unlock" | "wait")) => holders.remove(lock),
-            _ => None,
-        };
-    }
-    let waiting = &failure.trace.observations.waiting;
-    assert!(!waiting.is_empty(), "{failure}");
-    for waits in waiting {
-        let reason = &waits.reasons[0];
-        assert!(!waits.waits_for.is_empty(), "{reason}\n{failure}");
-        if let Some((lock, _)) = reason.split_once(".lock at ") {
-            assert_eq!(waits.waits_for, [holders[lock]], "{reason}\n{failure}");
-            assert!(reason.contains(": held by ") && reason.contains("took it at "), "{reason}");
-        }
-    }
-}
-
-#[test]
-fn mistakes_are_found_with_the_fewest_preemptions() {
-    let first = number("PREEMPT_HUNT_SEED", 0);
-    let mut compared = 0;
-    for seed in first..first + number("PREEMPT_HUNT", 30) {
-        let (mistake, wanted) = match seed % 4 {
-            0 => (LostUpdate, FailureKind::Panic),
-            1 => (LocksTurned, FailureKind::Deadlock),
-            2 => (HandedWithoutLock, FailureKind::Panic),
-            _ => (PlainWithoutLock, FailureKind::DataRace),
-        };
-        let program = program(seed, Some(mistake));
-        let mut least = None;
-        for strategy in EXHAUSTIVE {
-            let report = check(strategy).executions(30_000).states(400_000).run(|| body(&program));
-            let Some(failure) = report.failure() else {
-                let cut = matches!(report.outcome, Outcome::Inconclusive(_));
-                let slow = matches!(strategy, Strategy::ContextBoundedDfs | Strategy::Optimal);
-                assert!(cut && slow, "seed {seed}, {strategy:?}: {program:?}\n{report}");
-                continue;
-            };
-            // A deadlock while the main thread polls is called a livelock, with the same cycle.
-            let kind = match failure.kind {
-                FailureKind::Livelock if program.polls => FailureKind::Deadlock,
-                kind => kind,
-            };
-            assert_eq!(kind, wanted, "seed {seed}, {strategy:?}: {program:?}\n{report}");
-            if failure.kind == FailureKind::Deadlock {
-                waits_name_the_holders(failure);
-            }
-            let expected = *least.get_or_insert(failure.preemptions);
-            assert_eq!(failure.preemptions, expected, "seed {seed}, {strategy:?}: {program:?}");
-            compared += 1;
-        }
-    }
-    println!("{compared} findings compared");
 }

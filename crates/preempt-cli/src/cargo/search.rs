@@ -1,0 +1,115 @@
+//! The search of one test.
+
+use crate::arguments::CargoArguments;
+use crate::failure::Failure;
+use crate::run::{options, search};
+use preempt_cargo::{Program, Std, Test, export};
+use preempt_core::{Stop, Verdict, ViolationKind};
+use preempt_run::{Answer, Options};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How long a test is searched if nothing else is said.
+pub(super) const TIME: Duration = Duration::from_secs(10);
+
+/// What the program of a test is started with, and what is asked of it.
+pub(super) fn request(arguments: &CargoArguments, program: &Program, test: &Test) -> Options {
+    let words = match test.is_program {
+        true => program.arguments.clone(),
+        false => vec![OsString::from(&test.name)],
+    };
+    let mut wanted = arguments.search.clone();
+    wanted.time = wanted.time.or(Some(TIME)).filter(|_| wanted.replay.is_none());
+    let started = Options {
+        folder: Some(program.folder.clone()),
+        variables: Some(variables(program)),
+        ..Options::new(program.path.clone(), words)
+    };
+    let asked = options(&wanted, started);
+    // A test that is a program of its own says by its exit code that it fails.
+    let is_test = program.is_test;
+    Options { exit_code: asked.exit_code || is_test, budget: true, ..asked }
+}
+
+/// What cargo would start it with, and the runtime of this version of preempt. A backtrace would be
+/// made by instrumented code, for nothing: reports have their own.
+fn variables(program: &Program) -> Vec<(OsString, OsString)> {
+    let path = "LD_LIBRARY_PATH";
+    let own = ["RUST_BACKTRACE", "RUST_LIB_BACKTRACE", path, "LD_PRELOAD"];
+    let mut variables = program.variables.clone();
+    let given = variables.iter().find(|(name, _)| name == path).map(|(_, value)| value.clone());
+    variables.retain(|(name, _)| !own.iter().any(|own| name == own));
+    variables.push((own[0].into(), "0".into()));
+    if let Ok(folder) = preempt_run::runtime::folder() {
+        let rest = given.unwrap_or_default();
+        let folders = std::iter::once(folder).chain(std::env::split_paths(&rest));
+        if let Ok(joined) = std::env::join_paths(folders.filter(|f| !f.as_os_str().is_empty())) {
+            variables.push((path.into(), joined));
+        }
+    }
+    variables
+}
+
+/// The file that keeps a failing schedule of this test.
+pub(super) fn exported(program: &Program, test: &Test) -> PathBuf {
+    export::path(&program.package_folder(), &program.as_test().name, &test.name)
+}
+
+/// Searches: a schedule that was kept first.
+pub(super) fn explore(
+    arguments: &CargoArguments,
+    program: &Program,
+    test: &Test,
+) -> Result<(Answer, Options), Failure> {
+    let options = request(arguments, program, test);
+    if options.replay.is_none()
+        && let Some(schedule) = export::read(&exported(program, test))
+    {
+        let first = Options { replay: Some(schedule), time: Some(TIME), ..options.clone() };
+        if let Ok(mut answer) = search(&first)
+            && answer.claim.violation.is_some()
+        {
+            answer.claim.notes.push(format!(
+                "found by the schedule in {}, before any search",
+                exported(program, test).display()
+            ));
+            return Ok((answer, first));
+        }
+    }
+    Ok((search(&options)?, options))
+}
+
+/// Takes back what cannot be relied on, and says what was left out.
+pub(super) fn qualify(answer: &mut Answer, options: &Options, std: &Std, foreign: &[String]) {
+    let claim = &mut answer.claim;
+    if !options.races {
+        claim.notes.push("data races were not looked for: only atomic operations are seen".into());
+    }
+    if answer.threads < 2 {
+        return;
+    }
+    if let Std::Precompiled(why) = std {
+        claim.notes.push(format!(
+            "std is not instrumented ({why}): interleavings inside std's slow paths are merged"
+        ));
+        let believed = claim.sentence.clone();
+        claim.verdict = Verdict::Inconclusive(Stop::Unsupported);
+        claim.violation = None;
+        claim.sentence =
+            format!("inconclusive: std is not instrumented ({why}); seen so far: {believed}");
+    }
+    if !foreign.is_empty() {
+        let names = foreign.join(", ");
+        claim.notes.push(format!("libraries that are not instrumented are linked: {names}"));
+        let races = |kind| kind == ViolationKind::DataRace;
+        if claim.violation.as_ref().is_some_and(|violation| races(violation.kind)) {
+            let believed = claim.sentence.clone();
+            claim.verdict = Verdict::Inconclusive(Stop::Unsupported);
+            claim.violation = None;
+            claim.sentence = format!(
+                "inconclusive: {believed}, unless a library that is not instrumented orders them ({names})"
+            );
+        }
+    }
+}

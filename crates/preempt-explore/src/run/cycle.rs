@@ -1,0 +1,47 @@
+//! Executions that go round and round: livelocks in which something changes all the time.
+//!
+//! Loops that wait give way to others (`state/polling.rs`), so an execution that repeats the same steps again and
+//! again, with the same results, is one in which every thread that can move does, and none gets anywhere.
+//!
+//! What threads keep in registers, or behind locks, is not seen: a loop that counts to a thousand looks like one
+//! that never ends. So a cycle is a failure only if every thread that moves in it yields or times out, and if the
+//! execution has come to its limit on steps, which is a failure anyhow. Earlier than that only if several threads go
+//! round together [`OFTEN`], and all that they do is on atomics.
+//!
+//! Invariant: a cycle that is reported is fair.
+
+use super::Run;
+use crate::{Move, ThreadId};
+
+/// How often is looked for cycles, in steps.
+const INTERVAL: usize = 512;
+/// A cycle of several threads that was repeated so often does not end.
+const OFTEN: usize = 300;
+/// The same at the limit on steps.
+const ENOUGH: usize = 16;
+
+impl Run {
+    /// The length of a cycle that the execution repeats, and in which every thread moves that can.
+    pub(super) fn fair_cycle(&self, moves: &[Move]) -> Option<usize> {
+        let over = self.path.len() >= self.step_limit;
+        let due = over || self.path.len() % INTERVAL == 0;
+        // A thread that leaves a loop, or goes on because nothing else can, is no cycle yet.
+        let waits = self.state.solo.is_some() || self.state.is_idle(self.last);
+        if !due || self.trail.is_empty() || waits {
+            return None;
+        }
+        let period = self.trail.cycle(if over { ENOUGH } else { OFTEN })?;
+        let cycle = || self.trail.last(period);
+        let yields = |thread: ThreadId| cycle().any(|s| s.thread == thread && s.yields);
+        let moving = |m: &Move| m.choice == Move::TIMEOUT || yields(m.thread);
+        let several = cycle().any(|s| s.thread != self.last) && cycle().all(|s| s.is_visible);
+        let fair = moves.iter().all(moving) && cycle().all(|s| yields(s.thread));
+        (fair && (over || several)).then_some(period)
+    }
+
+    /// Keeps one round of a cycle in what is reported.
+    pub(super) fn show_one_round(&mut self, period: usize) {
+        let shown = self.trail.begin(period) + period;
+        self.events.iter_mut().for_each(|events| events.truncate(shown));
+    }
+}

@@ -1,0 +1,74 @@
+//! The steps of a long execution, to see whether it repeats itself (`cycle.rs`).
+
+use crate::mix::mix3;
+use crate::state::shape_of;
+use crate::{Action, Move, Operation, ThreadId};
+
+/// Longest cycle that is recognised, in steps.
+const LONGEST: usize = 256;
+
+/// Shorter executions are not looked at.
+const LATE: usize = 512;
+
+/// What was done in a step.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Step {
+    hash: u64,
+    pub(super) thread: ThreadId,
+    /// Whether it lets others run.
+    pub(super) yields: bool,
+    /// Whether what it does is known: it accesses an atomic, or nothing.
+    pub(super) is_visible: bool,
+}
+
+/// What was done, step by step, from step [`LATE`] on.
+#[derive(Default)]
+pub(super) struct Trail(Vec<Step>);
+
+impl Trail {
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The last so many steps, the latest first.
+    pub(super) fn last(&self, count: usize) -> impl Iterator<Item = &Step> {
+        self.0.iter().rev().take(count)
+    }
+
+    /// Adds the step number `at`.
+    pub(super) fn push(&mut self, at: usize, step: Move, operation: &Operation, result: u64) {
+        if at < LATE {
+            return;
+        }
+        let hash = mix3(u64::from(step.choice), shape_of(operation), result);
+        let yields = step.choice == Move::TIMEOUT || operation.action == Action::Yield;
+        let is_visible = operation.action.is_number() || operation.action == Action::Yield;
+        self.0.push(Step { hash, thread: step.thread, yields, is_visible });
+    }
+
+    /// The length of the shortest cycle that the last steps have repeated so often.
+    pub(super) fn cycle(&self, often: usize) -> Option<usize> {
+        let repeats = |period: &usize| {
+            let length = period.saturating_mul(often);
+            self.0.len() > length + period
+                && self
+                    .0
+                    .iter()
+                    .rev()
+                    .zip(self.0.iter().rev().skip(*period))
+                    .take(length)
+                    .all(|(a, b)| a == b)
+        };
+        (1..=LONGEST).find(repeats)
+    }
+
+    /// Where the cycle of this length begins.
+    pub(super) fn begin(&self, period: usize) -> usize {
+        let pairs = self.0.iter().rev().zip(self.0.iter().rev().skip(period));
+        LATE + self.0.len() - period - pairs.take_while(|(a, b)| a == b).count()
+    }
+}
