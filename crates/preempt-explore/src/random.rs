@@ -1,7 +1,11 @@
 //! Sampling executions: a random walk, and what all sampling strategies share.
 
+use crate::run::Ending;
 use crate::{Driver, Halt, Move, Program, Run, Session};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 /// Small, fast, seeded random numbers.
 #[derive(Clone, Debug)]
@@ -61,9 +65,18 @@ pub(crate) fn sample<P: Program>(session: &mut Session<'_, P>, sampler: &mut imp
     let mut random = Random::new(session.limits.worker.0 as u64);
     loop {
         sampler.begin();
-        let mut sampler =
-            Stale { sampler: &mut *sampler, random: &mut random, moves: Vec::new(), most };
+        let mut sampler = Stale {
+            sampler: &mut *sampler,
+            random: &mut random,
+            moves: Vec::new(),
+            most,
+            deadline: session.deadline(),
+            stop: session.limits.stop.clone(),
+        };
         let ending = session.execute(&mut sampler);
+        if ending == Ending::Abandoned && session.is_late() {
+            return Halt::Time;
+        }
         sampler.sampler.end(session.run.path.len());
         session.statistics.samples += 1;
         let graph = session.run.state.graph();
@@ -94,19 +107,46 @@ struct Stale<'a, S> {
     moves: Vec<Move>,
     /// Most stale choices.
     most: u32,
+    /// When to give up, even in the middle of an execution.
+    deadline: Option<Instant>,
+    stop: Option<Arc<AtomicBool>>,
+}
+
+impl<S> Stale<'_, S> {
+    fn is_late(&self) -> bool {
+        self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
+            || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
 }
 
 impl<S: Sampler> Driver for Stale<'_, S> {
     fn choose(&mut self, run: &Run, moves: &[Move]) -> Option<Move> {
+        /// How often the time is looked at, in steps.
+        const TICKS: usize = 64;
+        /// How many stale choices are tried. To ask whether one is consistent takes time that grows with the
+        /// square of the execution, so not all of them are asked for.
+        const TRIES: usize = 2;
+        if run.path.len() % TICKS == TICKS - 1 && self.is_late() {
+            return None;
+        }
         let step = self.sampler.choose(run, moves)?;
-        if !run.rules.weak || step.choice != 0 || run.stale >= self.most {
+        // As likely as all stale choices together is none.
+        let wanted = run.rules.weak && step.choice == 0 && run.stale < self.most;
+        if !wanted || self.random.below(2) == 0 {
             return Some(step);
         }
         self.moves.clear();
-        run.state.stale_moves(step.thread, &mut self.moves);
-        // As likely as all stale choices together is none.
-        let stale = !self.moves.is_empty() && self.random.below(2) == 0;
-        Some(if stale { self.moves[self.random.below(self.moves.len())] } else { step })
+        run.state.possible_stale_moves(step.thread, &mut self.moves);
+        for _ in 0..TRIES {
+            if self.moves.is_empty() {
+                break;
+            }
+            let stale = self.moves.swap_remove(self.random.below(self.moves.len()));
+            if run.state.is_consistent_after(stale) {
+                return Some(stale);
+            }
+        }
+        Some(step)
     }
 }
 

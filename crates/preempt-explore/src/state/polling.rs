@@ -16,7 +16,7 @@
 //! * A thread that does change something (it counts its attempts) makes progress as far as we can
 //!   tell, so it goes on freely; but the third time that it does exactly the same between two yields, it
 //!   polls, too, and waits for a change of what it only reads, or has left as it was.
-//! * Whatever a loop does, it is fair: a thread that has gone on [`FAIR`] times in a row with nothing new to see
+//! * Whatever a loop does, it is fair: a thread that has gone on or given up [`FAIR`] times in a row with nothing new to see
 //!   lets every thread that can move do so before it goes on again (Musuvathi and Qadeer, *Fair stateless model
 //!   checking*). An execution that does not end is then one that the program allows: a livelock.
 //! * Where nothing else can move, a thread that waits goes on all the same: it may count in a register and give up.
@@ -235,10 +235,13 @@ impl ExecutionState {
 
     /// How often in a row a thread will have gone on with nothing new to see after its next yield.
     fn restless_after(&self, id: ThreadId, thread: &Thread) -> u32 {
+        let restless = thread.rounds.restless;
         match self.leaving(id, thread) {
-            Leaving::Freely => thread.rounds.restless + 1,
-            Leaving::News if thread.rounds.dirty => thread.rounds.restless + 1,
-            _ => 0,
+            Leaving::Freely => restless + 1,
+            Leaving::News if thread.rounds.dirty => restless + 1,
+            // All rounds until it has given up count as one; it may come back to the same loop.
+            Leaving::GivingUp(_) => restless + u32::from(self.solo.is_none()),
+            Leaving::News | Leaving::Forced => 0,
         }
     }
 

@@ -88,15 +88,69 @@ impl Weak {
             })
             .collect();
         let graph = Events { events, places };
-        let edges: Vec<Vec<usize>> = strong
-            .iter()
-            .map(|&a| (0..strong.len()).filter(|&b| graph.psc(a, strong[b])).collect())
-            .collect();
-        is_acyclic(&edges)
+        let acyclic = !graph.has_cycle_behind(&strong, &event, last);
+        #[cfg(test)]
+        assert_eq!(acyclic, graph.is_acyclic(&strong), "the definition says so");
+        acyclic
     }
 }
 
+/// What a search has seen of a node.
+#[derive(Clone, Copy, PartialEq)]
+enum Seen {
+    Nothing,
+    Open,
+    Closed,
+}
+
 impl Events<'_> {
+    /// Whether there is a cycle of psc among the `strong` events that the newest one, at `last`, has closed. There was
+    /// none without it, and nothing happens after it: all edges that it adds begin at it or at a fence before it.
+    fn has_cycle_behind(&self, strong: &[usize], event: &Logged, last: usize) -> bool {
+        let mut seen = vec![Seen::Nothing; strong.len()];
+        // A node, and how many of its possible successors were looked at.
+        let mut stack: Vec<(usize, usize)> = Vec::new();
+        for (root, &at) in strong.iter().enumerate() {
+            let e = self.events[at];
+            let is_root = at == last || !event.strong && e.fence && e.happens_before(event);
+            if !is_root || seen[root] != Seen::Nothing {
+                continue;
+            }
+            seen[root] = Seen::Open;
+            stack.push((root, 0));
+            while let Some((node, next)) = stack.last_mut() {
+                let (node, successor) = (*node, *next);
+                if successor == strong.len() {
+                    seen[node] = Seen::Closed;
+                    stack.pop();
+                    continue;
+                }
+                *next += 1;
+                if seen[successor] == Seen::Closed || !self.psc(strong[node], strong[successor]) {
+                    continue;
+                }
+                if seen[successor] == Seen::Open {
+                    return true;
+                }
+                seen[successor] = Seen::Open;
+                stack.push((successor, 0));
+            }
+        }
+        false
+    }
+
+    /// The definition: nodes without incoming edges can be taken away until none is left.
+    #[cfg(test)]
+    fn is_acyclic(&self, strong: &[usize]) -> bool {
+        let mut left = strong.to_vec();
+        while !left.is_empty() {
+            let first = |&b: &usize| !left.iter().any(|&a| self.psc(a, b));
+            let Some(taken) = left.iter().position(first) else { return false };
+            left.swap_remove(taken);
+        }
+        true
+    }
+
     fn happens_before(&self, a: usize, b: usize) -> bool {
         let (x, y) = (self.events[a], self.events[b]);
         if x.thread == y.thread { a < b } else { x.happens_before(y) }
@@ -191,22 +245,4 @@ impl Events<'_> {
             (ordered || self.is_overwritten(i, b)) && self.happens_before(fence, i)
         })
     }
-}
-
-/// Whether a graph has no cycle: nodes without incoming edges can be taken away until none is left.
-fn is_acyclic(edges: &[Vec<usize>]) -> bool {
-    let mut incoming = vec![0; edges.len()];
-    edges.iter().flatten().for_each(|&b| incoming[b] += 1);
-    let mut worklist: Vec<usize> = (0..edges.len()).filter(|&a| incoming[a] == 0).collect();
-    let mut taken = 0;
-    while let Some(a) = worklist.pop() {
-        taken += 1;
-        for &b in &edges[a] {
-            incoming[b] -= 1;
-            if incoming[b] == 0 {
-                worklist.push(b);
-            }
-        }
-    }
-    taken == edges.len()
 }
