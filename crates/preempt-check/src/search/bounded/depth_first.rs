@@ -12,6 +12,7 @@
 use super::stack::{Frame, Label, Phase, Stack};
 use super::visited::Visited;
 use super::walk::{Rule, walk};
+use crate::search::shared::visit_rule::{Due, Turn, turn};
 use crate::{Budget, Finding, Options};
 use preempt_core::{Enabled, ProcessId, System};
 
@@ -41,8 +42,9 @@ impl<S: System + ?Sized> Rule<S> for Figure3 {
     fn enter<V: Visited>(&mut self, _: &S, visited: &mut V, stack: &mut Stack, enabled: &Enabled) {
         let Some(frame) = stack.frame() else { return };
         let own = frame.mover.map_or(&[][..], |mover| enabled.of(mover));
-        if own.is_empty() {
-            run_everybody(visited, stack, enabled, frame);
+        // A visit that another one covers is not entered.
+        if turn(!own.is_empty(), false) == Turn::All {
+            run_all(visited, stack, enabled, frame);
             return;
         }
         stack.plan(own, frame.count, Label::Moves);
@@ -74,24 +76,20 @@ impl<S: System + ?Sized> Rule<S> for Figure3 {
         if frame.left_the_path {
             self.cut |= run_others(visited, stack, enabled, frame, self.bound);
         } else {
-            run_everybody(visited, stack, enabled, frame);
+            run_all(visited, stack, enabled, frame);
         }
         true
     }
 }
 
-/// Nobody is preempted: everybody goes on at the same count, except those who do so anyway.
-pub(crate) fn run_everybody<V: Visited>(
-    visited: &mut V,
-    stack: &mut Stack,
-    enabled: &Enabled,
-    frame: Frame,
-) {
-    let key = frame.key;
-    visited.set_free(key);
+/// No process is preempted: all go on at the same count, except those that have visits of their own.
+fn run_all<V: Visited>(visited: &mut V, stack: &mut Stack, enabled: &Enabled, frame: Frame) {
+    visited.set_free(frame.key);
     for (process, steps) in enabled.by_process() {
-        // The last mover is among the movers, and had its turn if it has steps.
-        if !visited.has_mover(key, process) && frame.mover != Some(process) {
+        // The last mover had its turn if it has steps.
+        let has_run =
+            |process| frame.mover == Some(process) || visited.has_mover(frame.key, process);
+        if Turn::All.due(process, |_| false, has_run) == Due::Now {
             stack.plan(steps, frame.count, Label::Moves);
         }
     }
@@ -99,7 +97,7 @@ pub(crate) fn run_everybody<V: Visited>(
 
 /// The last mover is preempted: the others go on at one preemption more. Only the first visit at a
 /// count needs to do this. Says whether the bound keeps a step from being taken.
-pub(crate) fn run_others<V: Visited>(
+fn run_others<V: Visited>(
     visited: &V,
     stack: &mut Stack,
     enabled: &Enabled,
@@ -107,14 +105,10 @@ pub(crate) fn run_others<V: Visited>(
     bound: u32,
 ) -> bool {
     let mut cut = false;
-    if !frame.first {
-        return cut;
-    }
-    for (process, steps) in enabled.by_process() {
-        if visited.has_mover(frame.key, process)
-            || frame.mover == Some(process)
-            || process == ProcessId::PROPERTY
-        {
+    for (process, steps) in enabled.by_process().filter(|_| frame.first) {
+        let is_mover = |process| frame.mover == Some(process);
+        let has_run = |process| visited.has_mover(frame.key, process);
+        if Turn::Mover.due(process, is_mover, has_run) != Due::Later {
             continue;
         }
         if frame.count < bound {

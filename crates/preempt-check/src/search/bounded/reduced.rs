@@ -17,6 +17,7 @@ use super::stack::{Frame, Label, Phase, Stack};
 use super::visited::Visited;
 use super::walk::{Rule, walk};
 use crate::reduce::{Ahead, Signalled};
+use crate::search::shared::visit_rule::{Due, turn};
 use crate::{Budget, Finding, Options};
 use preempt_core::{Enabled, Locality, ProcessId, System};
 
@@ -155,15 +156,16 @@ impl Figure5 {
         if let Some(top) = stack.top() {
             top.phase = Phase::Rest;
         }
+        // A last mover that cannot go on was forgotten.
+        let turn = turn(frame.mover.is_some(), false);
         for (process, steps) in enabled.by_process() {
-            let costs =
-                frame.mover.is_some_and(|mover| process != mover) && process != ProcessId::PROPERTY;
-            match costs {
-                false => stack.plan(steps, frame.count, Label::Moves),
-                true if frame.count < self.bound => {
+            let is_mover = |process| frame.mover == Some(process);
+            match turn.due(process, is_mover, is_mover) {
+                Due::Later if frame.count < self.bound => {
                     stack.plan(steps, frame.count + 1, Label::Moves);
                 }
-                true => self.cut = true,
+                Due::Later => self.cut = true,
+                Due::Now | Due::Never => stack.plan(steps, frame.count, Label::Moves),
             }
         }
     }

@@ -31,6 +31,7 @@ use super::visited_set::{Private, VisitedSet};
 use crate::search::bounded::least_preemptions::{LARGEST_BOUND, StateRecord};
 use crate::search::shared::end::End;
 use crate::search::shared::expansion::Expander;
+use crate::search::shared::visit_rule::{Due, Turn, turn};
 use crate::store::{Pending, Store};
 use crate::{Budget, Counterexample, Finding, Options, Preemptions, Progress};
 use preempt_core::{BoundRow, Enabled, Outcome, ProcessId, Step, System};
@@ -121,41 +122,51 @@ impl Met {
     }
 }
 
-/// Whose turn it is at a visit.
+/// The visit whose state is looked at.
 #[derive(Clone, Copy)]
-struct Turn {
-    /// The last mover of the visit.
+struct CurrentVisit {
     mover: Option<ProcessId>,
     /// The last movers of visits that are merged into it, as in a record.
     merged: u64,
-    who: Who,
+    movers: Movers,
 }
 
+/// What was found out about the last movers.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Who {
-    /// The last movers go on; others have to wait.
-    Movers(Others),
-    /// One of the last movers cannot, so that everybody may.
-    Everybody,
-    /// One preemption later: the others.
-    Others,
+enum Movers {
+    /// All of them can go on, so that others have to wait.
+    CanMove(Others),
+    /// One of them cannot, or there is none.
+    Stuck,
+    /// They went on before; this is one preemption later.
+    WentOn,
 }
 
 /// What is known of the processes that have to wait.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Others {
     /// None has a step.
-    Rest,
+    Blocked,
     /// Some has one.
-    Move,
+    CanMove,
     /// Not looked at. The mover has a step that does not wait for them, so none of theirs does.
     Unknown,
 }
 
-impl Turn {
+impl CurrentVisit {
     #[inline(always)]
     fn is_mover(self, process: ProcessId) -> bool {
         Some(process) == self.mover || process.0 < 64 && self.merged >> process.0 & 1 != 0
+    }
+
+    /// The turn of this visit at a state with this record. A visit without a last mover has marked the record itself.
+    #[inline(always)]
+    fn turn(self, record: StateRecord) -> Turn {
+        match self.movers {
+            Movers::CanMove(_) => turn(true, record.is_free()),
+            Movers::Stuck => turn(false, record.is_free() && self.mover.is_some()),
+            Movers::WentOn => Turn::Waited,
+        }
     }
 }
 
@@ -188,7 +199,7 @@ struct Task {
     visit: u32,
     /// Where the edges out of the state that were found begin and end.
     outgoing: (u32, u32),
-    turn: Turn,
+    current: CurrentVisit,
     invalid_end: bool,
 }
 
@@ -498,27 +509,23 @@ impl<'a, S: System + ?Sized, V: VisitedSet> Bucketed<'a, S, V> {
     }
 }
 
-/// When a process goes on from a visit, if it does; `rest` says when those do who did not move last, and `record` is what
+/// When a process goes on from a visit, if it does; `rest` says when those do that did not move last, and `record` is what
 /// the visit has [claimed](VisitedSet::claim).
 #[inline(always)]
 fn when(
     visited: &impl VisitedSet,
     (entry, record): (Entry, StateRecord),
-    turn: Turn,
+    visit: CurrentVisit,
     rest: Option<When>,
     process: ProcessId,
 ) -> Option<When> {
-    if process == ProcessId::PROPERTY {
-        let moves = match turn.who {
-            Who::Movers(_) => true,
-            Who::Everybody => rest.is_some(),
-            Who::Others => false,
-        };
-        return moves.then_some(When::Now);
+    let has_run = |process| visited.has_mover(entry.state, record, process);
+    match visit.turn(record).due(process, |one| visit.is_mover(one), has_run) {
+        Due::Never => None,
+        Due::Now if process == ProcessId::PROPERTY => Some(When::Now),
+        Due::Now if visit.is_mover(process) => {
+            Some(if entry.is(LATE) { When::Sooner } else { When::Now })
+        }
+        Due::Now | Due::Later => rest,
     }
-    if turn.is_mover(process) {
-        return Some(if entry.is(LATE) { When::Sooner } else { When::Now });
-    }
-    // The processes that moved last in other visits have their own.
-    rest.filter(|_| !visited.has_mover(entry.state, record, process))
 }

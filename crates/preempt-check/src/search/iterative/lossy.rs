@@ -18,6 +18,7 @@ use crate::search::bounded::least_preemptions::Visit;
 use crate::search::shared::end::End;
 use crate::search::shared::expansion::Expander;
 use crate::search::shared::trace::LOST;
+use crate::search::shared::visit_rule::{Due, Turn, turn};
 use crate::{Budget, Counterexample, Finding, Options, Progress};
 use preempt_core::{BoundRow, Locality, Outcome, ProcessId, Step, Stop, System};
 use std::collections::VecDeque;
@@ -317,16 +318,18 @@ impl<S: System + ?Sized, L: LossyVisited> Lossy<'_, S, L> {
         if self.reduce && self.run_transparent(mover)? {
             return Ok(());
         }
-        let Some(mover) = mover else {
-            // Of several visits like this one does what all are for.
-            if self.visited.set_free(key)? || last.is_none() {
-                self.follow_all(|visited, process| !visited.has_mover(key, process))?;
-            }
-            return Ok(());
+        // Of several visits whose last movers are stuck one does what all are for.
+        let all_run = match mover {
+            Some(_) => was_free,
+            None => !self.visited.set_free(key)? && last.is_some(),
         };
-        self.follow_all(|_, process| process == mover)?;
-        self.follow_all(|_, process| process == ProcessId::PROPERTY)?;
-        if self.outgoing.others_move(mover) && !was_free && self.visited.defer(key)? {
+        let turn = turn(mover.is_some(), all_run);
+        self.follow_due(turn, key, |process| Some(process) == mover)?;
+        if turn == Turn::Mover
+            && !all_run
+            && mover.is_some_and(|mover| self.outgoing.others_move(mover))
+            && self.visited.defer(key)?
+        {
             self.deferred.push(self.at.0, self.at.1, &self.state);
         }
         Ok(())
@@ -340,9 +343,7 @@ impl<S: System + ?Sized, L: LossyVisited> Lossy<'_, S, L> {
             return Ok(());
         }
         self.find_ways()?;
-        self.follow_all(|visited, process| {
-            process != ProcessId::PROPERTY && !visited.has_mover(key, process)
-        })
+        self.follow_due(Turn::Waited, key, |_| false)
     }
 
     /// Takes the steps of one process that touches nothing shared, and no others, if there is one
@@ -367,9 +368,17 @@ impl<S: System + ?Sized, L: LossyVisited> Lossy<'_, S, L> {
         Ok(false)
     }
 
-    fn follow_all(&mut self, wanted: impl Fn(&L, ProcessId) -> bool) -> Result<(), End> {
+    /// Takes the edges of the processes that are due.
+    fn follow_due(
+        &mut self,
+        turn: Turn,
+        key: L::Key,
+        is_mover: impl Fn(ProcessId) -> bool,
+    ) -> Result<(), End> {
         for at in 0..self.outgoing.list.len() {
-            if wanted(&self.visited, self.outgoing.list[at].process) {
+            let process = self.outgoing.list[at].process;
+            let has_run = |process| self.visited.has_mover(key, process);
+            if turn.due(process, &is_mover, has_run) == Due::Now {
                 self.follow(at, None)?;
             }
         }

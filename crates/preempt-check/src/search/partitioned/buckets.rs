@@ -19,6 +19,7 @@ use super::{Owner, Partition, Share, Site, Time};
 use crate::search::bounded::least_preemptions::{LARGEST_BOUND, LeastPreemptions, Visit as Judged};
 use crate::search::shared::atomic_sequence::AtomicSequence;
 use crate::search::shared::statistics::Counters;
+use crate::search::shared::visit_rule::{Due, Turn, turn};
 use crate::store::{Adaptive, Pending, Store, StoreFull, hash_for_all};
 use crate::{Budget, Counterexample, Options, Progress};
 use preempt_core::{BoundRow, Enabled, Outcome, ProcessId, Step, Stop, System};
@@ -196,7 +197,8 @@ impl<'a> Buckets<'a> {
         if let Some(mover) = last.filter(|_| record.is_expanded()) {
             let found = self.moves.find_of(self.system, &mut self.state, mover);
             if self.is_found(found) {
-                return self.take(at, time, outbox, |_, process| process == mover);
+                let is_mover = |process| process == mover;
+                return self.take((at, Turn::Nothing), time, outbox, is_mover);
             }
         }
         let is_found = match last {
@@ -221,20 +223,14 @@ impl<'a> Buckets<'a> {
         let is_mover = |process: ProcessId| {
             Some(process) == last || process.0 < 64 && together >> process.0 & 1 != 0
         };
-        if !last.is_some_and(|mover| self.moves.has_all(mover, together)) {
-            let everybody = last.is_none() || !record.is_free();
-            if everybody {
-                self.least.set_free(id);
-            }
-            return self.take(at, time, outbox, |least, process| {
-                is_mover(process) || everybody && !least.has_mover(id, process)
-            });
+        let can_move = last.is_some_and(|mover| self.moves.has_all(mover, together));
+        let turn = turn(can_move, record.is_free() && last.is_some());
+        if turn == Turn::All {
+            self.least.set_free(id);
         }
-        self.take(at, time, outbox, |_, process| {
-            is_mover(process) || process == ProcessId::PROPERTY
-        });
+        self.take((at, turn), time, outbox, is_mover);
         // Whether the others have steps is not known, and need not be before the next bucket.
-        if !record.is_free() && self.least.defer(id) {
+        if turn == Turn::Mover && !record.is_free() && self.least.defer(id) {
             self.deferred.push(at);
         }
     }
@@ -270,20 +266,18 @@ impl<'a> Buckets<'a> {
             return;
         }
         self.least.set_free(id);
-        self.take(at, time, outbox, |least, process| {
-            process != ProcessId::PROPERTY && !least.has_mover(id, process)
-        });
+        self.take((at, Turn::Waited), time, outbox, |_| false);
     }
 
-    /// Takes the steps of some processes of a visit, and has what they lead to dealt with by its owners.
+    /// Takes the steps of the processes of a visit that are due, and has what they lead to dealt with by its owners.
     fn take(
         &mut self,
-        at: u32,
+        (at, turn): (u32, Turn),
         time: Time,
         outbox: &mut Outbox<'_>,
-        is_taken: impl Fn(&LeastPreemptions, ProcessId) -> bool,
+        is_mover: impl Fn(ProcessId) -> bool,
     ) {
-        let before = self.log.get(at).mover;
+        let Visit { state: id, mover: before } = self.log.get(at);
         let (system, deal, least) = (self.system, &self.deal, &self.least);
         let (counters, first) = (&mut self.counters, &mut self.first);
         let (transitions, arrived) = (&mut self.transitions, &mut self.arrived);
@@ -305,7 +299,8 @@ impl<'a> Buckets<'a> {
                 }
             }
         };
-        self.moves.take(|process| is_taken(least, process), each);
+        let has_run = |process| least.has_mover(id, process);
+        self.moves.take(|process| turn.due(process, &is_mover, has_run) == Due::Now, each);
         if self.arrived.is_full() {
             self.judge(time.next());
         }

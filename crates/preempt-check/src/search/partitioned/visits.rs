@@ -13,6 +13,7 @@ use super::{Share, Site, Time};
 use crate::search::bounded::least_preemptions::LARGEST_BOUND;
 use crate::search::shared::atomic_sequence::AtomicSequence;
 use crate::search::shared::statistics::Counters;
+use crate::search::shared::visit_rule::{Due, Turn, turn};
 use crate::{Counterexample, Options};
 use preempt_core::{Outcome, ProcessId, Step, Stop, System};
 
@@ -97,20 +98,16 @@ impl<'a> Visits<'a> {
             self.report((time, state, marks.first().copied().unwrap_or(0)), &[], None);
         }
         let mut after = After::default();
-        // Whoever is among them is run by his own visit, or cannot move.
+        // Each of them is run by its own visit, or cannot move.
         ran.movers.extend_from_slice(marks);
         for &mark in marks {
             let visit = (time, &state[..], mark);
             let last = mover(mark.into()).unwrap_or(None);
-            let Some(mover) = last.filter(|&mover| self.moves.has(mover)) else {
-                if !std::mem::replace(&mut ran.is_free, true) {
-                    let has_run = |process| is_among(&ran.movers, process);
-                    self.take(visit, |process| !has_run(process), each);
-                }
-                continue;
-            };
-            self.take(visit, |process| process == mover || process == ProcessId::PROPERTY, each);
-            if self.moves.has_others(mover) {
+            let mover = last.filter(|&mover| self.moves.has(mover));
+            let turn = turn(mover.is_some(), ran.is_free);
+            ran.is_free |= turn == Turn::All;
+            self.take(visit, (turn, mover), ran, each);
+            if mover.is_some_and(|mover| self.moves.has_others(mover)) {
                 after.waits.get_or_insert(mark);
             }
         }
@@ -129,8 +126,7 @@ impl<'a> Visits<'a> {
         each: Successor<'_>,
     ) -> Result<(), Stop> {
         self.look(state)?;
-        let waits = |process| process != ProcessId::PROPERTY && !is_among(&ran.movers, process);
-        self.take((time, state, mark), waits, each);
+        self.take((time, state, mark), (Turn::Waited, None), ran, each);
         Ok(())
     }
 
@@ -141,13 +137,18 @@ impl<'a> Visits<'a> {
         self.moves.find(self.system, state).map_err(|_| Stop::Memory)
     }
 
-    /// Takes the steps of some processes, with the sequences behind them.
+    /// Takes the steps of the processes that are due, with the sequences behind them.
     fn take(
         &mut self,
         visit: (Time, &[u8], u16),
-        is_taken: impl Fn(ProcessId) -> bool,
+        (turn, mover): (Turn, Option<ProcessId>),
+        ran: &Ran,
         each: Successor<'_>,
     ) {
+        let is_taken = |process| {
+            let has_run = |process| ran.movers.contains(&mark(Some(process)));
+            turn.due(process, |one| Some(one) == mover, has_run) == Due::Now
+        };
         let (system, counters) = (self.system, &mut self.counters);
         let (site, transitions) = (&mut self.site, &mut self.transitions);
         self.moves.take(is_taken, |taken| match taken {
@@ -203,11 +204,6 @@ impl<'a> Visits<'a> {
         let last = mover(mark.into()).unwrap_or(None);
         steps_to(self.system, &mut self.sequence, (state, last), goal, Some(cost), false)
     }
-}
-
-/// Whether a process is among last movers. The property is nobody's.
-fn is_among(movers: &[u16], process: ProcessId) -> bool {
-    process != ProcessId::PROPERTY && movers.contains(&mark(Some(process)))
 }
 
 /// Counts an error of a visit; the first one is kept.

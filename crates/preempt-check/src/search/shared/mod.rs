@@ -3,8 +3,9 @@
 //! 1. `atomic_sequence.rs`: one step with the indivisible sequence behind it; `expansion.rs`: all stored
 //!    successors of a state, with these sequences run to their ends.
 //! 2. `frontier.rs`: the worklist of a breadth-first search; `trace.rs`: the way back from a state.
-//! 3. `statistics.rs`: what a search counts; `taken.rs`: which transitions it took; `end.rs`: why it ends before its time.
-//! 4. `workers.rs`: threads that all run or none; `compressed.rs`: a search by several threads that begins anew with a tree.
+//! 3. `visit_rule.rs`: which processes a visit runs, where preemptions are counted.
+//! 4. `statistics.rs`: what a search counts; `taken.rs`: which transitions it took; `end.rs`: why it ends before its time.
+//! 5. `workers.rs`: threads that all run or none; `compressed.rs`: a search by several threads that begins anew with a tree.
 //!
 //! Invariant: nothing here decides which states are visited; that is the families' business.
 
@@ -17,4 +18,5 @@ pub(crate) mod halves;
 pub(crate) mod statistics;
 pub(crate) mod taken;
 pub(crate) mod trace;
+pub(crate) mod visit_rule;
 pub(crate) mod workers;

@@ -1,11 +1,12 @@
 //! Looking at a state: whose steps are taken at a visit, and who has to wait.
 
-use super::{Bucketed, Kept, Others, Turn, Who, when};
+use super::{Bucketed, CurrentVisit, Kept, Movers, Others, when};
 use crate::search::bounded::least_preemptions::StateRecord;
 use crate::search::iterative::outgoing::When;
 use crate::search::iterative::visit_log::{AGAIN, Entry, MERGED};
 use crate::search::iterative::visited_set::VisitedSet;
 use crate::search::shared::end::End;
+use crate::search::shared::visit_rule::Turn;
 use crate::store::{StateId, pages};
 use preempt_core::engine::ProcessSelection;
 use preempt_core::{ProcessId, System};
@@ -20,7 +21,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
         let tail = self.begin(visit, entry.state);
         loop {
             let record = self.visited.record(entry.state);
-            let (steps, turn) = self.expand_for(entry, record)?;
+            let (steps, current) = self.expand_for(entry, record)?;
             let counters = &mut self.outgoing.counters;
             counters.state_bytes = counters.state_bytes.max(self.state.len());
             let is_first = match self.reduce {
@@ -32,14 +33,14 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
                 && counters.reports_deadlocks()
                 && !self.system.is_valid_end(&self.state);
             if self.reduce {
-                self.add_task(visit, tail.0, turn, invalid_end);
+                self.add_task(visit, tail.0, current, invalid_end);
                 return Ok(());
             }
             // A visit that was not merged may be dealt with before the first one, which does what is for all.
             let is_early = entry.is(AGAIN) && !record.is_expanded();
-            let leaves_rest = is_early && turn.who != Who::Everybody;
+            let leaves_rest = is_early && current.movers != Movers::Stuck;
             let (then, rest) =
-                if leaves_rest { (record, None) } else { self.put_off(record, turn) };
+                if leaves_rest { (record, None) } else { self.put_off(record, current) };
             let then = if is_early { then } else { then.expanded() };
             let wide = self.outgoing.moves_wide();
             if wide {
@@ -52,21 +53,23 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
                 self.outgoing.retreat(tail.0, tail.1);
                 continue;
             }
-            let is_uniform = rest == Some(When::Now) || turn.who == Who::Movers(Others::Rest);
-            let all_go_now = is_uniform && record.has_movers(turn.merged);
+            let is_uniform =
+                rest == Some(When::Now) || current.movers == Movers::CanMove(Others::Blocked);
+            let all_go_now = is_uniform && record.has_movers(current.merged);
             if !all_go_now {
                 let visited = &self.visited;
                 let known = (entry, record);
-                self.outgoing.decide(tail.0, |process| when(visited, known, turn, rest, process));
+                self.outgoing
+                    .decide(tail.0, |process| when(visited, known, current, rest, process));
             }
             if wide {
                 self.visited.release_wide_movers();
             }
             if !leaves_rest {
-                self.count_put_off(visit, record, turn, rest);
+                self.count_put_off(visit, record, current, rest);
             }
-            if turn.merged != 0 && self.outgoing.moves(ProcessId::PROPERTY) {
-                let is_merged = |one| turn.is_mover(one) && Some(one) != turn.mover;
+            if current.merged != 0 && self.outgoing.moves(ProcessId::PROPERTY) {
+                let is_merged = |one| current.is_mover(one) && Some(one) != current.mover;
                 self.outgoing.repeat_property(tail.0, is_merged);
             }
             if invalid_end {
@@ -93,10 +96,10 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
             }
             false => None,
         };
-        let turn = Turn { mover: None, merged: 0, who: Who::Others };
+        let current = CurrentVisit { mover: None, merged: 0, movers: Movers::WentOn };
         let (visited, known) = (&self.visited, (entry, record));
-        let has_turn = |process| when(visited, known, turn, Some(When::Now), process);
-        if steps.is_none() || (steps == Some(0) && kept.others == Others::Move) {
+        let has_turn = |process| when(visited, known, current, Some(When::Now), process);
+        if steps.is_none() || (steps == Some(0) && kept.others == Others::CanMove) {
             self.enabled.clear();
             system.enabled(&mut self.state, &mut self.enabled);
             self.selected.clear();
@@ -108,7 +111,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
             self.expander.expand_selected(system, &self.state, &self.selected, outgoing)?;
         }
         if self.reduce {
-            self.add_task(kept.visit, tail.0, turn, false);
+            self.add_task(kept.visit, tail.0, current, false);
             return Ok(());
         }
         self.outgoing.decide(tail.0, has_turn);
@@ -134,20 +137,23 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
         Ok(())
     }
 
-    /// When those go on who did not move last, if they are to, and what that makes of a record.
+    /// When those processes go on that did not move last, if they are to, and what that makes of a record.
     #[inline(always)]
-    pub(super) fn put_off(&self, record: StateRecord, turn: Turn) -> (StateRecord, Option<When>) {
-        match turn.who {
-            Who::Others => (record, Some(When::Now)),
-            Who::Everybody => {
-                let is_done = record.is_free() && turn.mover.is_some();
+    pub(super) fn put_off(
+        &self,
+        record: StateRecord,
+        current: CurrentVisit,
+    ) -> (StateRecord, Option<When>) {
+        match current.turn(record) {
+            Turn::Waited => (record, Some(When::Now)),
+            Turn::All => {
                 let was_put_off = self.looks_ahead() && record.is_deferred();
                 let rest = if was_put_off { When::Sooner } else { When::Now };
-                (record.freed(), (!is_done).then_some(rest))
+                (record.freed(), Some(rest))
             }
-            Who::Movers(Others::Rest) => (record, None),
-            Who::Movers(_) if record.is_free() || record.is_deferred() => (record, None),
-            Who::Movers(_) => (record.deferred(), self.looks_ahead().then_some(When::Later)),
+            Turn::Nothing => (record, None),
+            Turn::Mover if leaves_nothing(record, current) => (record, None),
+            Turn::Mover => (record.deferred(), self.looks_ahead().then_some(When::Later)),
         }
     }
 
@@ -157,21 +163,17 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
         &mut self,
         visit: u32,
         record: StateRecord,
-        turn: Turn,
+        current: CurrentVisit,
         rest: Option<When>,
     ) {
-        match turn.who {
-            Who::Everybody if self.looks_ahead() && record.is_deferred() => {
+        match current.movers {
+            Movers::Stuck if self.looks_ahead() && record.is_deferred() => {
                 self.next.ahead -= i64::from(!record.is_free());
             }
-            Who::Movers(others)
-                if others != Others::Rest && !record.is_free() && !record.is_deferred() =>
-            {
-                match rest {
-                    Some(_) => self.next.ahead += 1,
-                    None => pages::push(&mut self.next.kept, Kept { visit, others }),
-                }
-            }
+            Movers::CanMove(others) if !leaves_nothing(record, current) => match rest {
+                Some(_) => self.next.ahead += 1,
+                None => pages::push(&mut self.next.kept, Kept { visit, others }),
+            },
             _ => {}
         }
     }
@@ -182,14 +184,14 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
         &mut self,
         entry: Entry,
         record: StateRecord,
-    ) -> Result<(usize, Turn), End> {
+    ) -> Result<(usize, CurrentVisit), End> {
         let is_first = !self.reduce && !entry.is(AGAIN);
         let merged = if is_first { record.small_movers() } else { 0 };
         let is_whole = self.looks_ahead() && (is_first || self.reduce);
         let (system, outgoing) = (self.system, &mut self.outgoing);
         let Some(mover) = entry.mover() else {
             let steps = self.expander.expand(system, &mut self.state, outgoing)?;
-            return Ok((steps, Turn { mover: None, merged, who: Who::Everybody }));
+            return Ok((steps, CurrentVisit { mover: None, merged, movers: Movers::Stuck }));
         };
         let is_compiled = system.is_compiled();
         if is_compiled && !self.reduce && !is_whole {
@@ -197,7 +199,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
                 // Everybody else was run, so that only the mover is of interest.
                 let own = self.expander.expand_process(system, &mut self.state, mover, outgoing)?;
                 if let Some(steps) = own {
-                    return Ok((steps, self.turn_after(mover, merged, Others::Rest)));
+                    return Ok((steps, self.found_at(mover, merged, Others::Blocked)));
                 }
             } else {
                 let without = record.small_movers();
@@ -206,36 +208,37 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
                     self.expander.expand_selection(system, &mut self.state, movers, outgoing)?;
                 // Only if nobody here has steps, all must be looked at to know whether anybody has.
                 if steps > 0 {
-                    return Ok((steps, self.turn_after(mover, merged, Others::Unknown)));
+                    return Ok((steps, self.found_at(mover, merged, Others::Unknown)));
                 }
             }
         }
         if is_whole || is_compiled && !(self.reduce && self.bucket == self.last) {
             let steps = self.expander.expand(system, &mut self.state, &mut self.outgoing)?;
-            let others = if self.outgoing.others_move(mover) { Others::Move } else { Others::Rest };
-            return Ok((steps, self.turn_after(mover, merged, others)));
+            let others =
+                if self.outgoing.others_move(mover) { Others::CanMove } else { Others::Blocked };
+            return Ok((steps, self.found_at(mover, merged, others)));
         }
         let others = self.select(mover, merged);
         let (state, selected) = (&self.state, &self.selected);
         let steps = self.expander.expand_selected(system, state, selected, &mut self.outgoing)?;
-        Ok((steps, self.turn_after(mover, merged, others)))
+        Ok((steps, self.found_at(mover, merged, others)))
     }
 
-    /// Whose turn it is, if all last movers were looked at.
+    /// What was found out at a visit where all last movers were looked at.
     #[inline(always)]
-    pub(super) fn turn_after(&self, mover: ProcessId, merged: u64, others: Others) -> Turn {
-        let who = match self.outgoing.moves(mover) && self.outgoing.all_move(merged) {
-            true => Who::Movers(others),
-            false => Who::Everybody,
+    pub(super) fn found_at(&self, mover: ProcessId, merged: u64, others: Others) -> CurrentVisit {
+        let movers = match self.outgoing.moves(mover) && self.outgoing.all_move(merged) {
+            true => Movers::CanMove(others),
+            false => Movers::Stuck,
         };
-        Turn { mover: Some(mover), merged, who }
+        CurrentVisit { mover: Some(mover), merged, movers }
     }
 
     /// Whether the bound keeps somebody from moving after this visit.
     pub(in crate::search::iterative) fn somebody_waits(&mut self, kept: Kept) -> bool {
         let entry = self.visited.entry(kept.visit);
         self.visited.load(entry.state, &mut self.state);
-        entry.mover().is_some_and(|mover| self.select(mover, 0) == Others::Move)
+        entry.mover().is_some_and(|mover| self.select(mover, 0) == Others::CanMove)
     }
 
     /// Selects the steps of `self.state` that may be run: everybody's, if one of the last movers cannot go
@@ -247,12 +250,12 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
         let moves = |process: ProcessId| !self.enabled.of(process).is_empty();
         let mut small = (0..64u16).filter(|process| merged >> process & 1 != 0).map(ProcessId);
         let all_move = moves(mover) && small.all(moves);
-        let mut others = Others::Rest;
+        let mut others = Others::Blocked;
         for (process, steps) in self.enabled.by_process() {
             let is_merged = process.0 < 64 && merged >> process.0 & 1 != 0;
             let other = process != mover && process != ProcessId::PROPERTY;
             if other {
-                others = Others::Move;
+                others = Others::CanMove;
             }
             if !other || is_merged || !all_move || self.reduce && self.is_transparent(process) {
                 self.selected.extend_from_slice(steps);
@@ -260,4 +263,10 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
         }
         others
     }
+}
+
+/// Whether a visit whose last movers go on has nothing to put off: no other process has a step, or another visit has seen to it.
+#[inline(always)]
+fn leaves_nothing(record: StateRecord, current: CurrentVisit) -> bool {
+    current.movers == Movers::CanMove(Others::Blocked) || record.is_free() || record.is_deferred()
 }

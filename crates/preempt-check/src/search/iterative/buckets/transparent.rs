@@ -8,7 +8,7 @@
 //! Invariant: a transparent step is taken alone only if one of its successors has a visit that is expanded
 //! later than this one, so no process is put off for ever.
 
-use super::{Bucketed, Task, Turn, Who, when};
+use super::{Bucketed, CurrentVisit, Movers, Task, when};
 use crate::search::bounded::least_preemptions::StateRecord;
 use crate::search::iterative::outgoing::{Edge, When};
 use crate::search::iterative::visit_log::Entry;
@@ -19,16 +19,22 @@ use preempt_core::{Locality, ProcessId, System};
 
 impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
     /// With reduction: what a visit is for is known when it is acted on.
-    pub(super) fn add_task(&mut self, visit: u32, first: usize, turn: Turn, invalid_end: bool) {
-        self.want_some(self.visited.entry(visit), first, turn);
+    pub(super) fn add_task(
+        &mut self,
+        visit: u32,
+        first: usize,
+        current: CurrentVisit,
+        invalid_end: bool,
+    ) {
+        self.want_some(self.visited.entry(visit), first, current);
         let outgoing = (first as u32, self.outgoing.list.len() as u32);
-        self.tasks.push(Task { visit, outgoing, turn, invalid_end });
+        self.tasks.push(Task { visit, outgoing, current, invalid_end });
     }
 
     /// Runs what a visit adds, after trying to get by with a process whose steps nobody notices.
     pub(super) fn act_reduced(&mut self, task: &Task) -> Result<(), End> {
         let entry = self.visited.entry(task.visit);
-        if task.turn.who != Who::Others {
+        if task.current.movers != Movers::WentOn {
             let before = self.change_record(entry.state, StateRecord::expanded);
             if task.invalid_end && !before.is_expanded() {
                 self.invalid_end(task.visit)?;
@@ -42,16 +48,16 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
         }
         let (record, rest) = loop {
             let record = self.visited.record(entry.state);
-            let (then, rest) = self.put_off(record, task.turn);
+            let (then, rest) = self.put_off(record, task.current);
             if self.visited.claim(entry.state, record, then) {
                 break (record, rest);
             }
         };
-        self.count_put_off(task.visit, record, task.turn, rest);
+        self.count_put_off(task.visit, record, task.current, rest);
         let result = (task.outgoing.0..task.outgoing.1).try_for_each(|at| {
             let mut edge = self.outgoing.list[at as usize];
             let known = (entry, record);
-            if let Some(when) = when(&self.visited, known, task.turn, rest, edge.process) {
+            if let Some(when) = when(&self.visited, known, task.current, rest, edge.process) {
                 edge.when = when;
                 self.follow(edge, None)?;
             }
@@ -78,7 +84,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
     /// Takes the steps of one process that touches nothing shared, and no others, if there is one
     /// with a successor that is yet to be expanded.
     fn run_transparent(&mut self, task: &Task) -> Result<bool, End> {
-        let mover = task.turn.mover.filter(|_| task.turn.who != Who::Everybody);
+        let mover = task.current.mover.filter(|_| task.current.movers != Movers::Stuck);
         let (mut at, end) = (task.outgoing.0 as usize, task.outgoing.1 as usize);
         while at < end {
             let Edge { process, transparent, .. } = self.outgoing.list[at];
@@ -98,18 +104,18 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
     }
 
     /// With reduction, wants those arrivals from `first` on stored that are certain to be needed.
-    fn want_some(&mut self, entry: Entry, first: usize, turn: Turn) {
-        let (alone, rest) = match turn.who {
-            Who::Others => (None, true),
-            Who::Everybody => (self.find_transparent(first), true),
-            Who::Movers(_) => (self.find_transparent(first), self.looks_ahead()),
+    fn want_some(&mut self, entry: Entry, first: usize, current: CurrentVisit) {
+        let (alone, rest) = match current.movers {
+            Movers::WentOn => (None, true),
+            Movers::Stuck => (self.find_transparent(first), true),
+            Movers::CanMove(_) => (self.find_transparent(first), self.looks_ahead()),
         };
         let rest = rest.then_some(When::Now);
         let record = self.visited.record(entry.state);
         for edge in &mut self.outgoing.list[first..] {
             let wanted = match alone {
                 Some(alone) => edge.process == alone,
-                None => when(&self.visited, (entry, record), turn, rest, edge.process).is_some(),
+                None => when(&self.visited, (entry, record), current, rest, edge.process).is_some(),
             };
             if wanted && let Some(arrival) = edge.arrival() {
                 let arrival = self.expander.arrivals[arrival];

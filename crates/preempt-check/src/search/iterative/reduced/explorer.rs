@@ -15,6 +15,7 @@ use crate::reduce::{Ahead, Signalled};
 use crate::search::shared::end::End;
 use crate::search::shared::expansion::Expander;
 use crate::search::shared::statistics::Counters;
+use crate::search::shared::visit_rule::{Due, Turn, turn};
 use preempt_core::engine::ProcessSelection;
 use preempt_core::{Locality, ObjectSet, ProcessId, Step, System};
 
@@ -132,15 +133,16 @@ impl<'a, S: System + ?Sized> Explorer<'a, S> {
             return if is_bad { visits.invalid_end(at.number) } else { Ok(()) };
         }
         self.hash_all(visits);
-        let mut others_wait = false;
+        let (turn, mut others_wait) = (turn(mover.is_some(), false), false);
         for number in 0..self.outgoing.len() {
             let (process, edges) = self.outgoing.nth(number);
-            let label = match (process, mover) {
-                (ProcessId::PROPERTY, _) => Label::Stays(mover),
-                (_, Some(mover)) if process != mover => {
-                    others_wait = true;
-                    continue;
-                }
+            let is_mover = |process| Some(process) == mover;
+            if turn.due(process, is_mover, is_mover) == Due::Later {
+                others_wait = true;
+                continue;
+            }
+            let label = match process {
+                ProcessId::PROPERTY => Label::Stays(mover),
                 _ => Label::Moves,
             };
             for edge in edges {
@@ -160,7 +162,8 @@ impl<'a, S: System + ?Sized> Explorer<'a, S> {
         self.hash_all(visits);
         for number in 0..self.outgoing.len() {
             let (process, edges) = self.outgoing.nth(number);
-            if process != ProcessId::PROPERTY && Some(process) != at.mover {
+            let has_run = |process| Some(process) == at.mover;
+            if Turn::Waited.due(process, has_run, has_run) == Due::Now {
                 for edge in edges {
                     self.follow(edge, at, at.count + 1, Label::Moves, visits)?;
                 }
