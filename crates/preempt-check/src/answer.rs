@@ -95,7 +95,7 @@ pub struct Finding {
     /// anything of invalid end states.
     pub assertions: Option<Assertions>,
     /// The search ended because its reduction left nothing out: it is to be done again without.
-    pub in_vain: bool,
+    pub reduction_useless: bool,
 }
 
 impl Finding {
@@ -117,7 +117,7 @@ impl Finding {
             notes: Vec::new(),
             cut: false,
             assertions: None,
-            in_vain: false,
+            reduction_useless: false,
         }
     }
 }
@@ -177,7 +177,7 @@ pub fn conclude_until<S: System + ?Sized>(
         mut unreached,
         mut notes,
         cut: _,
-        in_vain: _,
+        reduction_useless: _,
         assertions,
     } = finding;
     // A step that was given up is no violation: the search just ended there.

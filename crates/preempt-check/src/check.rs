@@ -226,10 +226,10 @@ impl<'a> Check<'a> {
                 search(&self.options, &mut budget)
             }
         };
-        if finding.in_vain {
+        if finding.reduction_useless {
             let options = Options { reduction: Reduction::None, ..self.options.clone() };
             finding = search(&options, &mut budget);
-            finding.notes.push(IN_VAIN.into());
+            finding.notes.push(REDUCTION_USELESS.into());
         }
         let simplifies = self.elsewhere.is_none_or(|elsewhere| elsewhere.simplifies());
         if finding.counterexample.is_some() {
@@ -301,7 +301,7 @@ const PLAIN_TREE: &str =
     "states were kept in a plain tree: within a bound something is remembered of each state";
 
 /// Said of a reduction that left nothing out.
-const IN_VAIN: &str = "reduction was switched off: in the first tens of thousands of states it left out almost nothing";
+const REDUCTION_USELESS: &str = "reduction was switched off: in the first tens of thousands of states it left out almost nothing";
 
 /// How long the search for the simplest counterexample may take at least; at most it takes as long as
 /// the search that found one.

@@ -28,7 +28,7 @@ pub use sampling::SAMPLERS;
 pub use shared::compressed::compressed_if_full;
 
 pub(crate) use bounded::simplest::simplify;
-pub(crate) use iterative::lossy_parallel::{SHARD_BITS, SHARDS};
+pub(crate) use iterative::lossy_visited::{SHARD_BITS, SHARDS};
 pub(crate) use preemption_bound::{bounded, by_buckets, lossy_by_buckets, needs_stack};
 pub(crate) use safety::breadth_first::breadth_first;
 pub(crate) use safety::depth_first::{depth_first, longest_of_a_few};

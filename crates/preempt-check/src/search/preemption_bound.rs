@@ -7,12 +7,13 @@ use crate::search::bounded::reduced::depth_first_reduced;
 use crate::search::bounded::shorten::Shortening;
 use crate::search::bounded::simplest::simplest;
 use crate::search::bounded::visited::{Marked, Replicated, Visited};
-use crate::search::iterative::buckets::{iterative, last_bound};
+use crate::search::iterative::buckets::iterative;
 use crate::search::iterative::conclusion::Conclusion;
 use crate::search::iterative::lossy::iterative_lossy;
 use crate::search::iterative::lossy_parallel::iterative_lossy_parallel;
-use crate::search::iterative::lossy_visited::{Bits, Numbered, Remembers};
+use crate::search::iterative::lossy_visited::{Bits, LossyStore, Numbered};
 use crate::search::iterative::parallel::iterative_parallel;
+use crate::search::iterative::phases::last_bound;
 use crate::search::iterative::reduced::{
     Order, Reduced, iterative_reduced, iterative_reduced_parallel, pilot,
 };
@@ -73,7 +74,7 @@ pub(crate) fn bounded<S: System + ?Sized, T: Store>(
 const LOSSY: Rule = Rule::Local("bounds are tried one by one over a lossy store");
 
 /// The search for lossy stores by several threads, one count of preemptions after the other; also gives the stores back.
-pub(crate) fn lossy_by_buckets<T: Remembers>(
+pub(crate) fn lossy_by_buckets<T: LossyStore>(
     system: &dyn System,
     make: impl Fn() -> Vec<T>,
     options: &Options,

@@ -74,6 +74,11 @@ impl StateRecord {
         self.0
     }
 
+    /// A record that does not say which last movers there are.
+    pub(crate) fn with_unlisted_movers() -> Self {
+        StateRecord(WIDE)
+    }
+
     /// The lowest count.
     #[inline]
     pub(crate) fn low(self) -> u32 {

@@ -12,6 +12,7 @@ use super::letters::{Letter, Letters};
 use super::outgoing::Passage;
 use super::system_graph::{MARK_BITS, SystemGraph, Tally};
 use crate::platform::sync::atomic::Ordering;
+use crate::search::shared::workers::wait_a_little;
 use crate::store::StoreFull;
 use preempt_core::System;
 use std::ops::Range;
@@ -94,17 +95,13 @@ impl<'a, S: System + ?Sized> Searched<'a, S> {
 
     #[cold]
     fn wait_for_letter(&self, state: u32) -> Result<(), Halt> {
-        let mut rounds = 0_u32;
+        let mut patience = 0_u32;
         while self.graph.marks(state) & LETTER == 0 {
             if self.graph.is_over() {
                 // The thread has panicked, which will be passed on.
                 return Err(Halt::Unsuited);
             }
-            rounds = rounds.saturating_add(1);
-            match rounds {
-                0..256 => crate::platform::hint::spin_loop(),
-                _ => crate::platform::thread::yield_now(),
-            }
+            wait_a_little(&mut patience);
         }
         self.look_for_letter(state)
     }

@@ -7,7 +7,7 @@
 
 use crate::platform::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::platform::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use crate::search::shared::workers::wait_a_little;
 
 /// What is handed over together, at most.
 const CHUNK: usize = 64;
@@ -100,23 +100,18 @@ impl<W> Pool<W> {
     /// Waits for work.
     #[cold]
     fn fetch(&self, own: &mut Vec<W>) {
-        let mut idle = 0_u32;
+        let mut patience = 0_u32;
         while !self.is_over() {
             if let Some(chunk) = self.take() {
                 own.extend(chunk);
                 break;
             }
-            if idle == 0 {
+            if patience == 0 {
                 self.hungry.fetch_add(1, Ordering::Relaxed);
             }
-            idle += 1;
-            match idle {
-                0..500 => crate::platform::hint::spin_loop(),
-                500..1000 => crate::platform::thread::yield_now(),
-                _ => crate::platform::thread::sleep(Duration::from_micros(50)),
-            }
+            wait_a_little(&mut patience);
         }
-        if idle > 0 {
+        if patience > 0 {
             self.hungry.fetch_sub(1, Ordering::Relaxed);
         }
     }

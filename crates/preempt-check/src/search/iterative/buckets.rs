@@ -1,19 +1,14 @@
-//! All executions without a preemption, then those with one, then with two, …
+//! One bucket of visits after the other: what a thread does of [MQ07] Algorithm 1, whose loop is in `phases.rs`.
 //!
-//! Paper: [MQ07] Algorithm 1
+//! Paper: [MQ07] Algorithm 1, the procedure Search
 //!
-//! Differs from the paper: work items are (state, process) pairs and so is the table of what was
-//! done; keyed by the state alone, as printed, no thread but the first would ever run. The work
-//! queue of the next phase is one bucket of visits that need one more preemption. So nothing is
-//! explored twice: every process is run from every state at the least count of preemptions that
-//! allows it, and the work of all phases together is that of one plain search. When a bucket stays
-//! empty, everything was explored and no bound is left.
+//! A state is looked at once: at its first visit for all processes that had moved last in some visit to it until
+//! then. Their steps are taken, or those of all processes if one of them cannot go on; the others have to wait. Where
+//! a visit by another last mover arrives afterwards, that process is looked at on its own. If a bound is given,
+//! the steps of those that have to wait are found at the same time, as visits of the next bucket; where bounds
+//! are tried one by one, only when their turn comes, since it is not known whether it will.
 //!
-//! A state is looked at once: at its first visit for all who had moved last in some visit to it until
-//! then. Their steps are taken, or everybody's if one of them cannot go on; the others have to wait. Where
-//! somebody arrives as another last mover afterwards, that process is looked at on its own. If a bound is given,
-//! the steps of those who have to wait are found at the same time, as visits of the next bucket; where bounds
-//! are tried one by one, only when their turn comes, since nobody knows whether it will.
+//! What is remembered of states and visits is behind [`VisitedSet`]: states in full or not, one thread or several.
 //!
 //! Invariants: the present bucket holds visits whose least count is the bucket's, the next one visits with
 //! one more, unless their states are reached with less in the meantime; see `least_preemptions.rs` for what a visit
@@ -23,23 +18,26 @@ mod arrive;
 mod look;
 mod transparent;
 
-use super::conclusion::Conclusion;
+use super::conclusion::{Conclusion, nothing_searched};
+use super::one_thread::OneThread;
 use super::outgoing::{Outgoing, When};
-use super::past::Past;
-use super::visit_log::{Entry, LATE, MERGED, NO_PARENT, NOBODY, UNKNOWN_PROCESS, packed};
-use super::visited_set::{Private, VisitedSet};
-use crate::search::bounded::least_preemptions::{LARGEST_BOUND, StateRecord};
+use super::phases::{Phases, iterate, last_bound};
+use super::trace_log::TraceLog;
+use super::visit_log::{
+    Entry, MERGED, MOVER_WAS_DEFERRED, NO_PARENT, NOBODY, UNKNOWN_PROCESS, packed,
+};
+use super::visited_set::{LocalVisits, VisitedSet};
+use crate::search::bounded::least_preemptions::StateRecord;
 use crate::search::shared::end::End;
 use crate::search::shared::expansion::Expander;
 use crate::search::shared::visit_rule::{Due, Turn, turn};
 use crate::store::{Pending, Store};
-use crate::{Budget, Counterexample, Finding, Options, Preemptions, Progress};
+use crate::{Budget, Counterexample, Finding, Options, Preemptions};
 use preempt_core::{BoundRow, Enabled, Outcome, ProcessId, Step, System};
 use std::ops::Range;
 
 /// Explores bucket by bucket, as far as `options.preemptions` says. `reduce` takes transparent
 /// steps alone. The store must give states back.
-#[doc(alias = "MQ07 Algorithm 1")]
 pub(crate) fn iterative<S: System + ?Sized, T: Store>(
     system: &S,
     store: &mut T,
@@ -47,23 +45,70 @@ pub(crate) fn iterative<S: System + ?Sized, T: Store>(
     reduce: bool,
     budget: &mut Budget,
 ) -> Finding {
-    let mut search = Bucketed::new(system, Private::new(store), options, reduce);
-    let (mut rows, mut bound) = (Vec::new(), None);
-    let extra = options.preemptions.extra();
-    let end = search.run(extra, &mut rows, &mut bound, budget).err();
-    search.finish(rows, bound, end, budget)
+    let visited = LocalVisits::new(store);
+    let mut search = OneThread::new(Bucketed::new(system, visited, options, reduce));
+    let phases = iterate(&mut search, options, budget);
+    let memory = search.bytes();
+    let mut bucketed = search.bucketed;
+    let found = bucketed.first.take();
+    let found = found.and_then(|met| met.retrace(system, &mut bucketed.visited));
+    let depth = bucketed.visited.depth();
+    conclude(vec![bucketed], found, phases, memory, options)
+        .map_or_else(nothing_searched, |conclusion| {
+            Conclusion { depth, ..conclusion }.finding(system, budget)
+        })
+}
+
+/// The conclusion of a search by these workers, `None` if there is none.
+pub(super) fn conclude<S: System + ?Sized, V: VisitedSet>(
+    workers: Vec<Bucketed<'_, S, V>>,
+    found: Option<Counterexample>,
+    Phases { rows, bound, end }: Phases,
+    memory: usize,
+    options: &Options,
+) -> Option<Conclusion> {
+    let BoundRow { states, transitions, .. } = row(workers.iter());
+    let revisits = workers.iter().map(|worker| worker.revisits).sum();
+    let counters = workers.into_iter().map(|worker| worker.outgoing.counters);
+    let mut counters = counters.reduce(|mut all, one| {
+        all.absorb(one);
+        all
+    })?;
+    counters.first = found;
+    if options.max_errors != 0 {
+        counters.errors = counters.errors.min(options.max_errors);
+    }
+    Some(Conclusion { counters, states, transitions, revisits, depth: 0, memory, rows, bound, end })
+}
+
+/// What all workers have counted when a phase ends.
+pub(super) fn row<'w, 'a: 'w, S: ?Sized + 'a, V: VisitedSet + 'w>(
+    workers: impl Iterator<Item = &'w Bucketed<'a, S, V>>,
+) -> BoundRow {
+    let mut row = BoundRow { stale: None, bound: 0, states: 0, transitions: 0, errors: 0 };
+    for worker in workers {
+        // A thread that ended the search may have been the first to begin the bucket.
+        row.bound = row.bound.max(worker.bucket);
+        row.states += worker.states;
+        row.transitions = row.transitions.wrapping_add(worker.transitions);
+        row.errors += worker.outgoing.counters.errors;
+    }
+    row
+}
+
+/// Of the violations that workers have met first, one with the fewest preemptions.
+pub(super) fn take_first<S: ?Sized, V: VisitedSet>(
+    workers: &mut [Bucketed<'_, S, V>],
+) -> Option<FoundViolation> {
+    let met = workers.iter_mut().filter_map(|worker| worker.first.take());
+    met.min_by_key(|met| met.bucket)
 }
 
 /// How many visits ahead of the one that a bucket begins with records are fetched.
 const AHEAD: usize = 16;
 
-/// The last bucket that may be searched.
-pub(crate) fn last_bound(options: &Options) -> u32 {
-    options.preemptions.limit().unwrap_or(LARGEST_BOUND).min(LARGEST_BOUND)
-}
-
 /// A search bucket by bucket, or what one of several threads does of it.
-pub(super) struct Bucketed<'a, S: ?Sized, V> {
+pub(super) struct Bucketed<'a, S: ?Sized, V: VisitedSet> {
     system: &'a S,
     pub(super) visited: V,
     reduce: bool,
@@ -81,23 +126,23 @@ pub(super) struct Bucketed<'a, S: ?Sized, V> {
     pub(super) transitions: u64,
     pub(super) revisits: u64,
     /// The first violation.
-    pub(super) first: Option<Met>,
+    pub(super) first: Option<FoundViolation>,
     expander: Expander,
     state: Vec<u8>,
     enabled: Enabled,
     selected: Vec<Step>,
     /// How many visits the batch has.
     looked_at: usize,
-    pub(super) next: Next,
+    pub(super) next: Next<V::Key>,
     tasks: Vec<Task>,
     pending: Vec<Pending>,
 }
 
 /// A violation.
-pub(super) struct Met {
+pub(super) struct FoundViolation {
     /// The count of the bucket it was met in.
     pub(super) bucket: u32,
-    /// The visit before it, if any.
+    /// The number of the visit before it, if any.
     visit: Option<u32>,
     /// The steps from there.
     path: Vec<Step>,
@@ -105,20 +150,23 @@ pub(super) struct Met {
     fault: Option<u32>,
 }
 
-impl Met {
-    /// The whole execution.
+impl FoundViolation {
+    /// The whole execution, unless a lossy store has confused states on the way.
     pub(super) fn retrace<S: System + ?Sized>(
         self,
         system: &S,
-        visited: &mut impl Past,
-    ) -> Counterexample {
+        log: &mut impl TraceLog,
+    ) -> Option<Counterexample> {
         let by = packed(self.path.first().map(|step| step.process));
-        let mut steps = self.visit.map_or(Vec::new(), |at| visited.steps_to(system, at, by));
+        let mut steps = match self.visit {
+            Some(visit) => log.steps_to(system, visit, by)?,
+            None => Vec::new(),
+        };
         steps.extend(self.path);
-        match self.fault {
+        Some(match self.fault {
             Some(fault) => Counterexample::from_fault(system, steps, fault),
             None => Counterexample::invalid_end(steps),
-        }
+        })
     }
 }
 
@@ -171,26 +219,32 @@ impl CurrentVisit {
 }
 
 /// What was found out for the next bucket.
-#[derive(Default)]
-pub(super) struct Next {
+pub(super) struct Next<K> {
     /// Visits after which others have to wait.
-    pub(super) kept: Vec<Kept>,
-    /// Where the steps were taken of those who have to wait: how many states these are (of several threads one may put
-    /// off what another takes back),
+    pub(super) deferred: Vec<DeferredVisit>,
+    /// At how many states the steps of processes that have to wait were taken already. Of several threads one may put
+    /// off what another takes back.
     pub(super) ahead: i64,
-    /// the visits that these steps lead to,
-    pub(super) visits: Vec<Entry>,
-    /// their number,
+    /// The visits that these steps lead to.
+    pub(super) visits: Vec<Entry<K>>,
+    /// The number of these steps.
     pub(super) transitions: i64,
-    /// and the faults they make: a visit, the process that goes on from it, and the fault.
+    /// The faults they make: a visit, the process that goes on from it, and the fault.
     faults: Vec<(u32, ProcessId, u32)>,
+}
+
+impl<K> Default for Next<K> {
+    fn default() -> Self {
+        let (deferred, visits, faults) = (Vec::new(), Vec::new(), Vec::new());
+        Next { deferred, ahead: 0, visits, transitions: 0, faults }
+    }
 }
 
 /// A visit after which others have to wait.
 #[derive(Clone, Copy)]
-pub(super) struct Kept {
-    visit: u32,
-    others: Others,
+pub(super) struct DeferredVisit {
+    pub(super) visit: u32,
+    pub(super) others: Others,
 }
 
 /// A visit to be dealt with, and what was found out about its state.
@@ -201,130 +255,6 @@ struct Task {
     outgoing: (u32, u32),
     current: CurrentVisit,
     invalid_end: bool,
-}
-
-/// The search by one thread.
-impl<S: System + ?Sized, T: Store> Bucketed<'_, S, Private<'_, T>> {
-    /// Fills `rows` with finished phases and `bound` with the last bound searched, if more is left.
-    fn run(
-        &mut self,
-        extra: u32,
-        rows: &mut Vec<BoundRow>,
-        bound: &mut Option<u32>,
-        budget: &mut Budget,
-    ) -> Result<(), End> {
-        let result = self.start().and_then(|()| self.buckets(extra, rows, bound, budget));
-        if matches!(result, Err(End::Enough)) {
-            rows.push(self.row());
-        }
-        result
-    }
-
-    fn buckets(
-        &mut self,
-        extra: u32,
-        rows: &mut Vec<BoundRow>,
-        bound: &mut Option<u32>,
-        budget: &mut Budget,
-    ) -> Result<(), End> {
-        let (mut cursor, mut waiting) = (0, Vec::new());
-        loop {
-            let mut rest: &[Kept] = &waiting;
-            while !rest.is_empty() {
-                if let Some(stop) = budget.check_every(16, || self.progress(cursor)) {
-                    return Err(End::Limit(stop));
-                }
-                rest = &rest[self.run_kept(rest)?..];
-            }
-            while cursor < self.visited.log.len() {
-                if let Some(stop) = budget.check_every(16, || self.progress(cursor)) {
-                    return Err(End::Limit(stop));
-                }
-                cursor = self.run_batch(cursor as u32..self.visited.log.len() as u32)? as usize;
-            }
-            waiting = self.take_kept();
-            let is_done =
-                self.next.ahead == 0 && !waiting.iter().any(|kept| self.somebody_waits(*kept));
-            let phase_ends = (self.bucket + 1).is_multiple_of(extra + 1);
-            if phase_ends || is_done {
-                rows.push(self.row());
-            }
-            if is_done {
-                return Ok(());
-            }
-            if self.bucket >= self.last {
-                *bound = Some(self.bucket);
-                return Ok(());
-            }
-            self.begin_next()?;
-        }
-    }
-
-    fn row(&self) -> BoundRow {
-        BoundRow {
-            stale: None,
-            bound: self.bucket,
-            states: self.states,
-            transitions: self.transitions,
-            errors: self.outgoing.counters.errors,
-        }
-    }
-
-    fn progress(&self, cursor: usize) -> Progress {
-        Progress {
-            states: self.states,
-            transitions: self.transitions.saturating_add_signed(self.next.transitions),
-            queue: (self.visited.log.len() - cursor + self.next.visits.len()) as u64,
-            memory: self.bytes(),
-            ..Progress::default()
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        self.visited.bytes() + self.own_bytes()
-    }
-
-    /// The longest execution in the log, counted in visits. Afterwards entries have depths instead of
-    /// parents, for which parents come first.
-    fn depth(&mut self) -> u64 {
-        let log = &mut self.visited.log;
-        let mut longest = 0;
-        for at in 0..log.len() {
-            let depth = match log[at].parent {
-                NO_PARENT => 0,
-                parent => log[parent as usize].parent + 1,
-            };
-            log[at].parent = depth;
-            longest = longest.max(depth);
-        }
-        longest.into()
-    }
-
-    fn finish(
-        mut self,
-        rows: Vec<BoundRow>,
-        bound: Option<u32>,
-        end: Option<End>,
-        budget: &Budget,
-    ) -> Finding {
-        let memory = self.bytes();
-        if let Some(met) = self.first.take() {
-            self.outgoing.counters.first = Some(met.retrace(self.system, &mut self.visited));
-        }
-        let depth = self.depth();
-        let conclusion = Conclusion {
-            counters: self.outgoing.counters,
-            states: self.states,
-            transitions: self.transitions,
-            revisits: self.revisits,
-            depth,
-            memory,
-            rows,
-            bound,
-            end,
-        };
-        conclusion.finding(self.system, budget)
-    }
 }
 
 impl<'a, S: System + ?Sized, V: VisitedSet> Bucketed<'a, S, V> {
@@ -367,20 +297,20 @@ impl<'a, S: System + ?Sized, V: VisitedSet> Bucketed<'a, S, V> {
         }
         let mut batch = [Pending::new(0, 0, initial.len())];
         self.visited.insert(&initial, &mut batch, false)?;
-        let state = batch[0].inserted.id;
+        let state = V::key(&batch[0]);
         let entry =
             Entry { state, parent: NO_PARENT, mover: NOBODY, by: UNKNOWN_PROCESS, flags: 0 };
-        self.arrive(entry, When::Now)?;
-        Ok(())
+        self.visited.visit(state, self.bucket, None);
+        self.enter(entry, || &initial)
     }
 
-    /// The visits of the finished bucket after which others still wait.
-    pub(super) fn take_kept(&mut self) -> Vec<Kept> {
-        let mut kept = std::mem::take(&mut self.next.kept);
+    /// The visits of the finished bucket after which processes still wait.
+    pub(super) fn take_deferred(&mut self) -> Vec<DeferredVisit> {
+        let mut deferred = std::mem::take(&mut self.next.deferred);
         // Later visits at the same count may have run all that waited here.
         let visited = &self.visited;
-        kept.retain(|kept| !visited.record(visited.entry(kept.visit).state).is_free());
-        kept
+        deferred.retain(|one| !visited.record(visited.entry(one.visit).state).is_free());
+        deferred
     }
 
     /// Begins the next bucket with what was put off in this one and did not come about since.
@@ -393,7 +323,7 @@ impl<'a, S: System + ?Sized, V: VisitedSet> Bucketed<'a, S, V> {
                 self.visited.prefetch_record(later.state);
             }
             if self.visited.record(entry.state).low() == self.bucket {
-                self.enter(entry)?;
+                self.enter(entry, || &[])?;
             }
         }
         // Its memory is used again.
@@ -417,7 +347,7 @@ impl<'a, S: System + ?Sized, V: VisitedSet> Bucketed<'a, S, V> {
         }
         self.begin_batch();
         let state = self.visited.entry(visit).state;
-        self.visited.load(state, &mut self.state);
+        self.visited.load(visit, state, &mut self.state);
         self.outgoing.begin(visit);
         self.expander.expand(self.system, &mut self.state, &mut self.outgoing)?;
         let outgoing = self.outgoing.list.iter().filter(|edge| edge.process == process);
@@ -430,13 +360,13 @@ impl<'a, S: System + ?Sized, V: VisitedSet> Bucketed<'a, S, V> {
     /// with less comes first.
     #[inline(always)]
     fn looks_ahead(&self) -> bool {
-        self.goes_to_last && self.bucket < self.last
+        V::NOTES_AHEAD && self.goes_to_last && self.bucket < self.last
     }
 
     /// Memory in use beside the visited set.
     pub(super) fn own_bytes(&self) -> usize {
         self.expander.bytes()
-            + (self.next.visits.len() + self.next.faults.len()) * size_of::<Entry>()
+            + (self.next.visits.len() + self.next.faults.len()) * size_of::<Entry<V::Key>>()
     }
 
     /// Deals with visits of a range until a batch is full; says where to go on.
@@ -465,9 +395,9 @@ impl<'a, S: System + ?Sized, V: VisitedSet> Bucketed<'a, S, V> {
         }
     }
 
-    /// Runs, at one preemption more, those who had to wait, until a batch is full; says how many of the
+    /// Runs, at one preemption more, the processes that had to wait, until a batch is full; says how many of the
     /// visits are done.
-    pub(super) fn run_kept(&mut self, visits: &[Kept]) -> Result<usize, End> {
+    pub(super) fn run_deferred(&mut self, visits: &[DeferredVisit]) -> Result<usize, End> {
         self.begin_batch();
         let mut done = 0;
         while done < visits.len() && self.waiting() < V::BATCH {
@@ -475,8 +405,8 @@ impl<'a, S: System + ?Sized, V: VisitedSet> Bucketed<'a, S, V> {
             done += 1;
         }
         let expected = (self.looked_at + 4).clamp(16, V::BATCH);
-        for kept in visits[done..].iter().take(expected) {
-            self.visited.prefetch(self.visited.entry(kept.visit).state);
+        for deferred in visits[done..].iter().take(expected) {
+            self.visited.prefetch(self.visited.entry(deferred.visit).state);
         }
         self.store_batch()?;
         self.act()?;
@@ -503,7 +433,7 @@ impl<'a, S: System + ?Sized, V: VisitedSet> Bucketed<'a, S, V> {
         let waiting = if self.reduce { &mut self.pending } else { &mut self.expander.arrivals };
         self.visited.insert(bytes, waiting, !self.reduce)?;
         for pending in waiting.iter() {
-            self.visited.prefetch_record(pending.inserted.id);
+            self.visited.prefetch_record(V::key(pending));
         }
         Ok(())
     }
@@ -512,9 +442,9 @@ impl<'a, S: System + ?Sized, V: VisitedSet> Bucketed<'a, S, V> {
 /// When a process goes on from a visit, if it does; `rest` says when those do that did not move last, and `record` is what
 /// the visit has [claimed](VisitedSet::claim).
 #[inline(always)]
-fn when(
-    visited: &impl VisitedSet,
-    (entry, record): (Entry, StateRecord),
+fn when<V: VisitedSet>(
+    visited: &V,
+    (entry, record): (Entry<V::Key>, StateRecord),
     visit: CurrentVisit,
     rest: Option<When>,
     process: ProcessId,
@@ -524,7 +454,7 @@ fn when(
         Due::Never => None,
         Due::Now if process == ProcessId::PROPERTY => Some(When::Now),
         Due::Now if visit.is_mover(process) => {
-            Some(if entry.is(LATE) { When::Sooner } else { When::Now })
+            Some(if entry.is(MOVER_WAS_DEFERRED) { When::PulledForward } else { When::Now })
         }
         Due::Now | Due::Later => rest,
     }

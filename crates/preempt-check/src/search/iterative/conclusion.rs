@@ -2,8 +2,8 @@
 
 use crate::search::shared::end::End;
 use crate::search::shared::statistics::Counters;
-use crate::{Budget, Finding, Options};
-use preempt_core::{BoundRow, Statistics, System};
+use crate::{Budget, Covered, Finding, Options};
+use preempt_core::{BoundRow, Statistics, Stop, System};
 
 /// What a search bucket by bucket came to.
 pub(crate) struct Conclusion {
@@ -66,4 +66,9 @@ impl Conclusion {
         }
         finding
     }
+}
+
+/// Without a single thread nothing was searched.
+pub(crate) fn nothing_searched() -> Finding {
+    Finding::new(Covered::Part(Stop::Bug))
 }

@@ -1,64 +1,75 @@
-//! What a bucketed search remembers of visits where the store does not keep the states.
+//! What is remembered of visits where the store does not keep the states.
 //!
 //! Paper: [HF] §3.2 for the idea of several entries per state
 //!
-//! A store of hashes numbers its states, so marks can lie beside them. A bitstate store has only
+//! A store of hashes numbers its states, so records can lie beside them. A bitstate store has only
 //! bits; a state enters several, one for each thing to be known: that it was seen, in which bucket,
 //! by which last movers, and so on. Differs from the paper: buckets come in the order of their
 //! counts, so a state needs no entry for every higher count; and last movers are kept.
+//!
+//! Several threads deal states out by their hash to many small stores, each of which is locked while something is looked up or
+//! noted in it.
 
-use crate::search::bounded::least_preemptions::{LeastPreemptions, Visit};
-use crate::store::{Bitstate, Compact, StateId, Store, StoreFull};
+use crate::platform::sync::Mutex;
+use crate::search::bounded::least_preemptions::{LeastPreemptions, StateRecord, Visit};
+use crate::search::shared::workers::lock;
+use crate::store::{Bitstate, Compact, Pending, StateId, Store, StoreFull, hash};
 use preempt_core::ProcessId;
 
-/// A memory of visits, in the order of their counts.
+/// A memory of visits, in the order of their counts, that does not keep the states.
 pub(crate) trait LossyVisited {
     /// What a visited state is known by.
-    type Key: Copy;
+    type Key: Copy + PartialEq + Send;
 
-    /// Decides on a visit, and notes it; as [`LeastPreemptions::visit`].
+    /// The hash of a state, which is to be put into [`Pending::hash`].
+    fn hash(&self, state: &[u8]) -> u64;
+
+    /// Asks the processor to fetch what the insertion of a state with this hash will read first.
+    fn prefetch(&self, hash: u64);
+
+    /// Stores states whose hashes are known.
+    fn insert(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull>;
+
+    /// What a state that was inserted is known by.
+    fn key(pending: &Pending) -> Self::Key;
+
+    /// What a state is known by, if it was visited.
+    fn find(&self, state: &[u8]) -> Option<Self::Key>;
+
+    /// Asks the processor to fetch the record of a state.
+    fn prefetch_record(&self, _key: Self::Key) {}
+
+    /// The record of a state; last movers and the count may be missing.
+    fn record(&self, key: Self::Key) -> StateRecord;
+
+    /// Decides on a visit, and notes it; also gives the record after it.
     fn visit(
         &mut self,
-        state: &[u8],
+        key: Self::Key,
         count: u32,
         mover: Option<ProcessId>,
-    ) -> Result<(Self::Key, Visit), StoreFull>;
+    ) -> (Visit, StateRecord);
 
-    /// The key of a state that was visited.
-    fn key(&self, state: &[u8]) -> Option<Self::Key>;
+    /// Replaces the record of a state, if it still is the one that was seen; says whether it was.
+    fn claim(&mut self, key: Self::Key, seen: StateRecord, then: StateRecord) -> bool;
 
-    /// Notes that every process is run at the lowest count; says whether that is news.
-    fn set_free(&mut self, key: Self::Key) -> Result<bool, StoreFull>;
-
-    fn is_free(&self, key: Self::Key) -> bool;
-
+    /// Whether a process is among the last movers at the lowest count.
     fn has_mover(&self, key: Self::Key, process: ProcessId) -> bool;
-
-    /// Notes that a visit begins to be expanded; says whether it is the first.
-    fn set_expanded(&mut self, key: Self::Key) -> Result<bool, StoreFull>;
-
-    fn is_expanded(&self, key: Self::Key) -> bool;
-
-    /// Notes that the state waits for the next count; says whether it did not yet.
-    fn defer(&mut self, key: Self::Key) -> Result<bool, StoreFull>;
-
-    /// The hash of a state.
-    fn hash(&self, state: &[u8]) -> u64;
 
     /// Memory in use, in bytes.
     fn bytes(&self) -> usize;
 }
 
 /// A store that does not keep the states, and how visits are remembered with it.
-pub(crate) trait Remembers: Store {
-    type Visited<'a>: LossyVisited + Send
+pub(crate) trait LossyStore: Store {
+    type Visited<'a>: LossyVisited<Key: InPart> + Send
     where
         Self: 'a;
 
     fn visited(&mut self) -> Self::Visited<'_>;
 }
 
-impl Remembers for Compact {
+impl LossyStore for Compact {
     type Visited<'a> = Numbered<'a, Compact>;
 
     fn visited(&mut self) -> Numbered<'_, Compact> {
@@ -66,7 +77,7 @@ impl Remembers for Compact {
     }
 }
 
-impl Remembers for Bitstate {
+impl LossyStore for Bitstate {
     type Visited<'a> = Bits<'a, Bitstate>;
 
     fn visited(&mut self) -> Bits<'_, Bitstate> {
@@ -89,50 +100,63 @@ impl<'a, T: Store> Numbered<'a, T> {
 impl<T: Store> LossyVisited for Numbered<'_, T> {
     type Key = StateId;
 
-    fn visit(
-        &mut self,
-        state: &[u8],
-        count: u32,
-        mover: Option<ProcessId>,
-    ) -> Result<(StateId, Visit), StoreFull> {
-        let id = self.store.insert(state)?.id;
-        Ok((id, self.least.visit(id, count, mover)))
+    #[inline(always)]
+    fn hash(&self, state: &[u8]) -> u64 {
+        self.store.hash(state)
     }
 
-    fn key(&self, state: &[u8]) -> Option<StateId> {
+    #[inline(always)]
+    fn prefetch(&self, hash: u64) {
+        self.store.prefetch(hash);
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {
+        self.store.insert_batch(bytes, batch)
+    }
+
+    #[inline(always)]
+    fn key(pending: &Pending) -> StateId {
+        pending.inserted.id
+    }
+
+    fn find(&self, state: &[u8]) -> Option<StateId> {
         self.store.lookup(state)
     }
 
-    fn set_free(&mut self, key: StateId) -> Result<bool, StoreFull> {
-        let news = !self.least.get(key).is_free();
-        self.least.set_free(key);
-        Ok(news)
+    #[inline(always)]
+    fn prefetch_record(&self, key: StateId) {
+        self.least.prefetch(key);
     }
 
-    fn is_free(&self, key: StateId) -> bool {
-        self.least.get(key).is_free()
+    #[inline(always)]
+    fn record(&self, key: StateId) -> StateRecord {
+        self.least.get(key)
     }
 
+    #[inline(always)]
+    fn visit(
+        &mut self,
+        key: StateId,
+        count: u32,
+        mover: Option<ProcessId>,
+    ) -> (Visit, StateRecord) {
+        let visit = self.least.visit(key, count, mover);
+        (visit, self.least.get(key))
+    }
+
+    #[inline(always)]
+    fn claim(&mut self, key: StateId, seen: StateRecord, then: StateRecord) -> bool {
+        let is_seen = self.least.get(key) == seen;
+        if is_seen {
+            self.least.set(key, then);
+        }
+        is_seen
+    }
+
+    #[inline(always)]
     fn has_mover(&self, key: StateId, process: ProcessId) -> bool {
         self.least.has_mover(key, process)
-    }
-
-    fn set_expanded(&mut self, key: StateId) -> Result<bool, StoreFull> {
-        let first = !self.least.get(key).is_expanded();
-        self.least.set_expanded(key);
-        Ok(first)
-    }
-
-    fn is_expanded(&self, key: StateId) -> bool {
-        self.least.get(key).is_expanded()
-    }
-
-    fn defer(&mut self, key: StateId) -> Result<bool, StoreFull> {
-        Ok(self.least.defer(key))
-    }
-
-    fn hash(&self, state: &[u8]) -> u64 {
-        self.store.hash(state)
     }
 
     fn bytes(&self) -> usize {
@@ -143,6 +167,8 @@ impl<T: Store> LossyVisited for Numbered<'_, T> {
 /// Bits, several per state.
 pub(crate) struct Bits<'a, T> {
     store: &'a mut T,
+    /// A fact could not be noted.
+    is_full: bool,
 }
 
 /// What is known of a state, each an entry of its own; last movers and buckets come on top.
@@ -155,12 +181,18 @@ const BUCKET: u64 = 1 << 40;
 
 impl<'a, T: Store> Bits<'a, T> {
     pub(crate) fn new(store: &'a mut T) -> Self {
-        Bits { store }
+        Bits { store, is_full: false }
     }
 
     /// Notes a fact about a state; says whether it is news.
-    fn note(&mut self, key: u64, fact: u64) -> Result<bool, StoreFull> {
-        Ok(self.store.insert_hashed(mix(key, fact), &[])?.new)
+    fn note(&mut self, key: u64, fact: u64) -> bool {
+        match self.store.insert_hashed(mix(key, fact), &[]) {
+            Ok(inserted) => inserted.new,
+            Err(StoreFull) => {
+                self.is_full = true;
+                false
+            }
+        }
     }
 
     fn knows(&self, key: u64, fact: u64) -> bool {
@@ -178,59 +210,174 @@ fn mix(key: u64, fact: u64) -> u64 {
 impl<T: Store> LossyVisited for Bits<'_, T> {
     type Key = u64;
 
-    fn visit(
-        &mut self,
-        state: &[u8],
-        count: u32,
-        mover: Option<ProcessId>,
-    ) -> Result<(u64, Visit), StoreFull> {
-        let key = self.store.hash(state);
-        let mover = mover.map_or(FREE, |mover| MOVER + u64::from(mover.0));
-        let bucket = BUCKET + u64::from(count);
-        if self.note(key, SEEN)? {
-            self.note(key, bucket)?;
-            self.note(key, mover)?;
-            return Ok((key, Visit::First));
-        }
-        // Seen before: in an earlier bucket, or in this one.
-        let covered =
-            !self.knows(key, bucket) || self.knows(key, FREE) || !self.note(key, mover)?;
-        Ok((key, if covered { Visit::Covered } else { Visit::Again }))
+    fn hash(&self, state: &[u8]) -> u64 {
+        self.store.hash(state)
     }
 
-    fn key(&self, state: &[u8]) -> Option<u64> {
+    fn prefetch(&self, hash: u64) {
+        self.store.prefetch(mix(hash, SEEN));
+    }
+
+    /// A visit notes what there is to be noted.
+    fn insert(&mut self, _bytes: &[u8], _batch: &mut [Pending]) -> Result<(), StoreFull> {
+        if self.is_full { Err(StoreFull) } else { Ok(()) }
+    }
+
+    fn key(pending: &Pending) -> u64 {
+        pending.hash
+    }
+
+    fn find(&self, state: &[u8]) -> Option<u64> {
         Some(self.store.hash(state))
     }
 
-    fn set_free(&mut self, key: u64) -> Result<bool, StoreFull> {
-        self.note(key, FREE)
+    /// Last movers must be asked for one by one.
+    fn record(&self, key: u64) -> StateRecord {
+        let record = StateRecord::with_unlisted_movers();
+        let record = if self.knows(key, FREE) { record.freed() } else { record };
+        let record = if self.knows(key, EXPANDED) { record.expanded() } else { record };
+        if self.knows(key, DEFERRED) { record.deferred() } else { record }
     }
 
-    fn is_free(&self, key: u64) -> bool {
-        self.knows(key, FREE)
+    fn visit(&mut self, key: u64, count: u32, mover: Option<ProcessId>) -> (Visit, StateRecord) {
+        // No visit is merged into another one, since that one could not tell its last mover.
+        let unmerged = StateRecord::with_unlisted_movers().expanded();
+        let mover = mover.map_or(FREE, |mover| MOVER + u64::from(mover.0));
+        let bucket = BUCKET + u64::from(count);
+        if self.note(key, SEEN) {
+            self.note(key, bucket);
+            self.note(key, mover);
+            return (Visit::First, unmerged);
+        }
+        // Seen before: in an earlier bucket, or in this one.
+        if !self.knows(key, bucket) || self.knows(key, FREE) || !self.note(key, mover) {
+            let record = StateRecord::with_unlisted_movers();
+            let is_expanded = self.knows(key, EXPANDED);
+            return (Visit::Covered, if is_expanded { record.expanded() } else { record });
+        }
+        (Visit::Again, unmerged)
+    }
+
+    fn claim(&mut self, key: u64, seen: StateRecord, then: StateRecord) -> bool {
+        if self.record(key) != seen {
+            return false;
+        }
+        for (fact, is_new) in [
+            (FREE, then.is_free() && !seen.is_free()),
+            (EXPANDED, then.is_expanded() && !seen.is_expanded()),
+            (DEFERRED, then.is_deferred() && !seen.is_deferred()),
+        ] {
+            if is_new {
+                self.note(key, fact);
+            }
+        }
+        true
     }
 
     fn has_mover(&self, key: u64, process: ProcessId) -> bool {
         self.knows(key, MOVER + u64::from(process.0))
     }
 
-    fn set_expanded(&mut self, key: u64) -> Result<bool, StoreFull> {
-        self.note(key, EXPANDED)
+    fn bytes(&self) -> usize {
+        self.store.bytes()
+    }
+}
+
+/// Into so many stores states are dealt out.
+pub(crate) const SHARDS: usize = 1 << SHARD_BITS;
+pub(crate) const SHARD_BITS: u32 = 6;
+
+/// Where a state with this hash belongs. All bits of the hash say so, of which the parts use some as they are.
+fn part_of(hash: u64) -> usize {
+    (hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - SHARD_BITS)) as usize
+}
+
+/// What a state is known by, in one of many parts.
+pub(crate) trait InPart: Copy {
+    /// The part, and what the state is known by there.
+    fn split(self) -> (usize, Self);
+
+    /// The reverse; `None` where numbers are not large enough for that.
+    fn join(self, part: usize) -> Option<Self>;
+}
+
+impl InPart for StateId {
+    fn split(self) -> (usize, Self) {
+        (self.index() % SHARDS, StateId(self.0 >> SHARD_BITS))
     }
 
-    fn is_expanded(&self, key: u64) -> bool {
-        self.knows(key, EXPANDED)
+    fn join(self, part: usize) -> Option<Self> {
+        Some(StateId(self.0.checked_mul(SHARDS as u32)? + part as u32))
+    }
+}
+
+impl InPart for u64 {
+    fn split(self) -> (usize, Self) {
+        (part_of(self), self)
     }
 
-    fn defer(&mut self, key: u64) -> Result<bool, StoreFull> {
-        self.note(key, DEFERRED)
+    fn join(self, _part: usize) -> Option<Self> {
+        Some(self)
     }
+}
+
+/// A visited set in [`SHARDS`] parts, for several threads.
+pub(crate) struct Sharded<L> {
+    pub(crate) shards: Vec<Mutex<L>>,
+}
+
+impl<L: LossyVisited<Key: InPart>> LossyVisited for &Sharded<L> {
+    type Key = L::Key;
 
     fn hash(&self, state: &[u8]) -> u64 {
-        self.store.hash(state)
+        hash(state)
+    }
+
+    fn prefetch(&self, _hash: u64) {}
+
+    fn insert(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {
+        for pending in batch {
+            let part = part_of(pending.hash);
+            lock(&self.shards[part]).insert(bytes, std::slice::from_mut(pending))?;
+            let id = &mut pending.inserted.id;
+            // Where a state is known by its hash it has no number.
+            if *id != StateId::UNKNOWN {
+                *id = id.join(part).ok_or(StoreFull)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn key(pending: &Pending) -> L::Key {
+        L::key(pending)
+    }
+
+    fn find(&self, state: &[u8]) -> Option<L::Key> {
+        let part = part_of(hash(state));
+        lock(&self.shards[part]).find(state)?.join(part)
+    }
+
+    fn record(&self, key: L::Key) -> StateRecord {
+        let (part, key) = key.split();
+        lock(&self.shards[part]).record(key)
+    }
+
+    fn visit(&mut self, key: L::Key, count: u32, mover: Option<ProcessId>) -> (Visit, StateRecord) {
+        let (part, key) = key.split();
+        lock(&self.shards[part]).visit(key, count, mover)
+    }
+
+    fn claim(&mut self, key: L::Key, seen: StateRecord, then: StateRecord) -> bool {
+        let (part, key) = key.split();
+        lock(&self.shards[part]).claim(key, seen, then)
+    }
+
+    fn has_mover(&self, key: L::Key, process: ProcessId) -> bool {
+        let (part, key) = key.split();
+        lock(&self.shards[part]).has_mover(key, process)
     }
 
     fn bytes(&self) -> usize {
-        self.store.bytes()
+        self.shards.iter().map(|shard| lock(shard).bytes()).sum()
     }
 }

@@ -35,7 +35,7 @@ pub(crate) struct Edge {
 pub(crate) enum When {
     Now,
     /// Now, although it was put off before.
-    Sooner,
+    PulledForward,
     /// With one preemption more.
     Later,
 }

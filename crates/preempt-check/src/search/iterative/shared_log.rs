@@ -7,8 +7,9 @@
 //! lock, or when all threads are done.
 
 use super::visit_log::{Entry, MERGED, NO_PARENT};
+use crate::platform::sync::Mutex;
 use crate::platform::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use crate::platform::sync::{Mutex, MutexGuard, PoisonError};
+use crate::search::shared::workers::lock;
 use crate::store::concurrent::segments::{SEGMENT, SEGMENT_BITS, Segments};
 use crate::store::{StateId, pages};
 use preempt_core::Contention;
@@ -22,10 +23,6 @@ const RANGE: u32 = 256;
 /// The same where somebody has nothing to do.
 const SMALL_RANGE: u32 = 16;
 
-pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// The log.
 pub(super) struct SharedLog {
     /// Per visit a word: its state, and the visit it came from.
@@ -35,8 +32,6 @@ pub(super) struct SharedLog {
     /// Blocks handed out.
     blocks: AtomicUsize,
     queues: Vec<Queue>,
-    /// Threads that have nothing to do. When all are idle, nothing is queued either: only busy threads queue.
-    pub(super) idle: AtomicUsize,
 }
 
 /// Ranges of visits of one thread.
@@ -54,7 +49,6 @@ impl SharedLog {
             movers: Segments::new(1 << 31),
             blocks: AtomicUsize::new(0),
             queues: (0..threads).map(|_| Queue::default()).collect(),
-            idle: AtomicUsize::new(0),
         }
     }
 
@@ -208,10 +202,9 @@ impl Cursor {
     }
 
     /// Hands on what is enough to be worth it.
-    pub(super) fn share(&mut self, log: &SharedLog, contention: &mut Contention) {
+    pub(super) fn share(&mut self, log: &SharedLog, is_wanted: bool, contention: &mut Contention) {
         let waiting = self.next - self.open;
-        let is_wanted = waiting >= SMALL_RANGE && log.idle.load(Ordering::Relaxed) > 0;
-        if waiting >= RANGE || is_wanted {
+        if waiting >= RANGE || is_wanted && waiting >= SMALL_RANGE {
             self.hand_on(log, contention);
         }
     }

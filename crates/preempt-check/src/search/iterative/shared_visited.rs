@@ -6,14 +6,15 @@
 //! Invariant: all records change in one order for all threads (`SeqCst`): where a visit is put off because another one is yet to
 //! be expanded, that one begins later.
 
-use super::past::Past;
-use super::shared_log::{Cursor, SharedLog, lock};
+use super::shared_log::{Cursor, SharedLog};
+use super::trace_log::TraceLog;
 use super::visit_log::Entry;
 use super::visited_set::VisitedSet;
 use crate::platform::sync::Mutex;
 use crate::platform::sync::atomic::{AtomicU64, Ordering};
 use crate::search::bounded::least_preemptions::{StateRecord, Visit, fits_record};
 use crate::search::shared::end::End;
+use crate::search::shared::workers::{lock, wait_a_little};
 use crate::store::concurrent::{Place, Records};
 use crate::store::{Pending, StateId, StoreFull};
 use preempt_core::{Contention, ProcessId, Stop};
@@ -47,13 +48,14 @@ impl<T: Records> SharedVisited<T> {
 
     /// Does something with the table of last movers, once no other thread has it.
     fn with_wide<R>(&self, mut act: impl FnMut(&mut Option<WideMovers>) -> R) -> R {
+        let mut patience = 0_u32;
         loop {
             let mut wide = lock(&self.wide);
             if wide.is_some() {
                 return act(&mut wide);
             }
             drop(wide);
-            crate::platform::thread::yield_now();
+            wait_a_little(&mut patience);
         }
     }
 
@@ -82,9 +84,9 @@ pub(super) struct Handle<'a, T: Records> {
 }
 
 impl<'a, T: Records> Handle<'a, T> {
-    /// Has other threads find what this one has found.
-    pub(super) fn share(&mut self) {
-        self.cursor.share(&self.shared.log, &mut self.contention);
+    /// Has other threads find what this one has found; `is_wanted` says whether one of them has nothing to do.
+    pub(super) fn share(&mut self, is_wanted: bool) {
+        self.cursor.share(&self.shared.log, is_wanted, &mut self.contention);
     }
 
     /// What to expand next.
@@ -129,14 +131,16 @@ fn swap(record: &AtomicU64, seen: StateRecord, then: StateRecord) -> bool {
 impl<T: Records> VisitedSet for Handle<'_, T> {
     /// More than one thread alone would take, since each batch begins with something that all threads share.
     const BATCH: usize = 256;
+    const NOTES_AHEAD: bool = true;
+    type Key = StateId;
 
     #[inline(always)]
-    fn load(&mut self, id: StateId, out: &mut Vec<u8>) {
-        self.shared.store.load(&mut self.local, id.0, out);
+    fn key(pending: &Pending) -> StateId {
+        pending.inserted.id
     }
 
     #[inline(always)]
-    fn load_parent(&mut self, id: StateId, out: &mut Vec<u8>) {
+    fn load(&mut self, _visit: u32, id: StateId, out: &mut Vec<u8>) {
         self.shared.store.load(&mut self.local, id.0, out);
     }
 
@@ -245,7 +249,7 @@ impl<T: Records> VisitedSet for Handle<'_, T> {
     }
 
     #[inline(always)]
-    fn enter(&mut self, entry: Entry) -> Result<(), End> {
+    fn enter<'s>(&mut self, entry: Entry, _: impl FnOnce() -> &'s [u8]) -> Result<(), End> {
         let entered = self.cursor.push(&self.shared.log, entry, &mut self.contention);
         entered.ok_or(End::Limit(Stop::Memory))
     }
@@ -259,8 +263,24 @@ impl<T: Records> VisitedSet for Handle<'_, T> {
     }
 }
 
-impl<T: Records> Past for Handle<'_, T> {
-    fn find(&self, id: StateId, mover: u16) -> Option<u32> {
-        self.shared.log.find(id, mover)
+impl<T: Records> TraceLog for Handle<'_, T> {
+    type Key = StateId;
+
+    fn visit(&self, number: u32) -> Entry {
+        self.entry(number)
+    }
+
+    fn find(&self, state: StateId, mover: u16) -> Option<u32> {
+        self.shared.log.find(state, mover)
+    }
+
+    fn was_mover(&self, state: StateId, process: ProcessId) -> bool {
+        self.has_mover(state, self.record(state), process)
+    }
+
+    fn is_state(&mut self, state: StateId, bytes: &[u8]) -> bool {
+        let mut stored = Vec::new();
+        self.shared.store.load(&mut self.local, state.0, &mut stored);
+        stored == bytes
     }
 }

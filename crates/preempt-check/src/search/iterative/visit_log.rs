@@ -10,10 +10,10 @@ use crate::search::bounded::least_preemptions::fits_record;
 use crate::store::StateId;
 use preempt_core::ProcessId;
 
-/// A visit: a state, who moved last, and the visit it was reached from.
+/// A visit: a state, by whatever the visited set knows it, its last mover, and the visit it was reached from.
 #[derive(Clone, Copy)]
-pub(crate) struct Entry {
-    pub(crate) state: StateId,
+pub(crate) struct Entry<K = StateId> {
+    pub(crate) state: K,
     pub(crate) parent: u32,
     /// The last mover, or [`NOBODY`].
     pub(crate) mover: u16,
@@ -28,20 +28,21 @@ pub(crate) const UNKNOWN_PROCESS: u8 = u8::MAX;
 /// The last step was a transparent one.
 pub(crate) const TRANSPARENT: u8 = 1;
 /// Not the first visit to the state.
-pub(crate) const AGAIN: u8 = 2;
-/// The first visit to the state, which is expanded later than this arrived, does what this one is for.
+pub(crate) const REVISIT: u8 = 2;
+/// Not to be expanded. When this visit arrived, the first visit to the state was yet to be expanded, and runs the last mover of
+/// this one, too.
 pub(crate) const MERGED: u8 = 4;
-/// The steps of the last mover from here were put off when this arrived.
-pub(crate) const LATE: u8 = 8;
+/// When this visit arrived, the steps of its last mover had been put off to the next bucket.
+pub(crate) const MOVER_WAS_DEFERRED: u8 = 8;
 
-impl Entry {
+impl<K> Entry<K> {
     #[inline(always)]
-    pub(crate) fn mover(self) -> Option<ProcessId> {
+    pub(crate) fn mover(&self) -> Option<ProcessId> {
         (self.mover != NOBODY).then_some(ProcessId(self.mover))
     }
 
     #[inline(always)]
-    pub(crate) fn is(self, flag: u8) -> bool {
+    pub(crate) fn is(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }
 }

@@ -87,14 +87,14 @@ fn explore<S: System + ?Sized, T: Store, A: StateAccess>(
         long_sequences: Exact::new(budget.memory_limit() / 8),
         sequence_steps: 0,
     };
-    let mut in_vain = false;
+    let mut reduction_useless = false;
     match search.explore(budget) {
         Ok(()) => {}
         Err(Ended::Early(stop)) => search.counters.stop = stop.or(search.counters.stop),
-        Err(Ended::InVain) => in_vain = true,
+        Err(Ended::ReductionUseless) => reduction_useless = true,
     }
     let finding = search.counters.finish(system, search.store.len() as u64);
-    Finding { in_vain, ..finding }
+    Finding { reduction_useless, ..finding }
 }
 
 struct DepthFirst<'a, S: ?Sized, T, A> {
@@ -119,7 +119,7 @@ enum Ended {
     /// For a reason, or because enough errors were found.
     Early(Option<Stop>),
     /// Reduction leaves nothing out.
-    InVain,
+    ReductionUseless,
 }
 
 impl From<StoreFull> for Ended {
@@ -282,7 +282,7 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
                     self.gain.count();
                 }
                 if self.gain.is_none(self.store.len()) {
-                    return Err(Ended::InVain);
+                    return Err(Ended::ReductionUseless);
                 }
             }
         }

@@ -7,6 +7,8 @@ pub(crate) enum End {
     Limit(Stop),
     /// As many violations were met as were asked for.
     Enough,
+    /// The operating system gave fewer threads than the search was set up for: so many.
+    Fewer(usize),
 }
 
 impl From<StoreFull> for End {

@@ -1,14 +1,14 @@
 //! Taking the edges that were found: new visits, merged visits, faults.
 
-use super::{Bucketed, Met};
+use super::{Bucketed, FoundViolation};
 use crate::search::bounded::least_preemptions::{Visit, fits_record};
 use crate::search::iterative::outgoing::{Edge, When};
 use crate::search::iterative::visit_log::{
-    AGAIN, Entry, LATE, MERGED, NOBODY, TRANSPARENT, packed,
+    Entry, MERGED, MOVER_WAS_DEFERRED, NOBODY, REVISIT, TRANSPARENT, packed,
 };
 use crate::search::iterative::visited_set::VisitedSet;
 use crate::search::shared::end::End;
-use crate::store::pages;
+use crate::store::{Pending, pages};
 use preempt_core::{ProcessId, Step, System};
 
 impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
@@ -38,7 +38,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
         match edge.when {
             When::Now => self.transitions += 1,
             When::Later => self.next.transitions += 1,
-            When::Sooner => {
+            When::PulledForward => {
                 self.transitions += 1;
                 self.next.transitions -= 1;
             }
@@ -46,7 +46,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
         let before = || self.visited.entry(edge.visit).mover();
         let mover = label.unwrap_or_else(|| edge.mover().or_else(before));
         let state = match self.reduce {
-            false => self.expander.arrivals[arrival].inserted.id,
+            false => V::key(&self.expander.arrivals[arrival]),
             true => self.stored(edge, arrival)?,
         };
         let by = match edge.process {
@@ -56,12 +56,12 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
         };
         let entry = Entry {
             state,
-            parent: edge.visit,
+            parent: self.visited.number(edge.visit),
             mover: mover.map_or(NOBODY, |mover| mover.0),
             by: packed(by),
             flags: if label.is_some() { TRANSPARENT } else { 0 },
         };
-        self.arrive(entry, edge.when)
+        self.arrive(entry, edge.when, arrival)
     }
 
     #[cold]
@@ -77,7 +77,12 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
 
     /// Notes an arrival; says whether some visit to the state is yet to be expanded.
     #[inline(always)]
-    pub(super) fn arrive(&mut self, mut entry: Entry, when: When) -> Result<bool, End> {
+    fn arrive(
+        &mut self,
+        mut entry: Entry<V::Key>,
+        when: When,
+        arrival: usize,
+    ) -> Result<bool, End> {
         let count = self.bucket + u32::from(when == When::Later);
         let (visit, record) = self.visited.visit(entry.state, count, entry.mover());
         match visit {
@@ -86,26 +91,41 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
             Visit::Again => {
                 let is_small = entry.mover().is_some_and(fits_record);
                 let is_merged = !self.reduce && is_small && !record.is_expanded();
-                let is_late = record.is_deferred() && self.looks_ahead();
-                entry.flags |=
-                    AGAIN | if is_merged { MERGED } else { 0 } | if is_late { LATE } else { 0 };
+                let was_deferred = record.is_deferred() && self.looks_ahead();
+                entry.flags |= REVISIT
+                    | if is_merged { MERGED } else { 0 }
+                    | if was_deferred { MOVER_WAS_DEFERRED } else { 0 };
             }
         }
         match when {
             When::Later => pages::push(&mut self.next.visits, entry),
-            _ => self.enter(entry)?,
+            _ => {
+                self.count(&entry);
+                let Pending { start, end, .. } = self.expander.arrivals[arrival];
+                let bytes = &self.expander.successors.data;
+                self.visited.enter(entry, || &bytes[start..end])?;
+            }
         }
         Ok(true)
     }
 
-    /// Adds a visit to the present bucket.
+    /// Adds a visit to the present bucket; `bytes` gives those of its state, where the set needs them.
     #[inline(always)]
-    pub(super) fn enter(&mut self, entry: Entry) -> Result<(), End> {
-        match entry.is(AGAIN) {
+    pub(super) fn enter<'s>(
+        &mut self,
+        entry: Entry<V::Key>,
+        bytes: impl FnOnce() -> &'s [u8],
+    ) -> Result<(), End> {
+        self.count(&entry);
+        self.visited.enter(entry, bytes)
+    }
+
+    #[inline(always)]
+    fn count(&mut self, entry: &Entry<V::Key>) {
+        match entry.is(REVISIT) {
             true => self.revisits += 1,
             false => self.states += 1,
         }
-        self.visited.enter(entry)
     }
 
     /// Counts an invalid end behind a visit.
@@ -130,7 +150,9 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
     /// Counts a violation.
     fn met(&mut self, visit: Option<u32>, path: &[Step], fault: Option<u32>) -> Result<(), End> {
         if self.first.is_none() {
-            self.first = Some(Met { bucket: self.bucket, visit, path: path.to_vec(), fault });
+            let visit = visit.map(|visit| self.visited.number(visit));
+            let (bucket, path) = (self.bucket, path.to_vec());
+            self.first = Some(FoundViolation { bucket, visit, path, fault });
         }
         self.outgoing.counters.errors += 1;
         let errors = self.visited.count_error();

@@ -1,13 +1,13 @@
 //! Looking at a state: whose steps are taken at a visit, and who has to wait.
 
-use super::{Bucketed, CurrentVisit, Kept, Movers, Others, when};
+use super::{Bucketed, CurrentVisit, DeferredVisit, Movers, Others, when};
 use crate::search::bounded::least_preemptions::StateRecord;
 use crate::search::iterative::outgoing::When;
-use crate::search::iterative::visit_log::{AGAIN, Entry, MERGED};
+use crate::search::iterative::visit_log::{Entry, MERGED, REVISIT};
 use crate::search::iterative::visited_set::VisitedSet;
 use crate::search::shared::end::End;
 use crate::search::shared::visit_rule::Turn;
-use crate::store::{StateId, pages};
+use crate::store::pages;
 use preempt_core::engine::ProcessSelection;
 use preempt_core::{ProcessId, System};
 
@@ -26,7 +26,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
             counters.state_bytes = counters.state_bytes.max(self.state.len());
             let is_first = match self.reduce {
                 true => !record.is_expanded(),
-                false => !entry.is(AGAIN),
+                false => !entry.is(REVISIT),
             };
             let invalid_end = steps == 0
                 && is_first
@@ -37,7 +37,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
                 return Ok(());
             }
             // A visit that was not merged may be dealt with before the first one, which does what is for all.
-            let is_early = entry.is(AGAIN) && !record.is_expanded();
+            let is_early = entry.is(REVISIT) && !record.is_expanded();
             let leaves_rest = is_early && current.movers != Movers::Stuck;
             let (then, rest) =
                 if leaves_rest { (record, None) } else { self.put_off(record, current) };
@@ -79,15 +79,15 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
         }
     }
 
-    /// As [`Self::look_at`], for those who had to wait.
-    pub(super) fn look_at_others(&mut self, kept: Kept) -> Result<(), End> {
-        let entry = self.visited.entry(kept.visit);
-        // Nobody comes to the state at its lowest count any more.
+    /// As [`Self::look_at`], for the processes that had to wait.
+    pub(super) fn look_at_others(&mut self, deferred: DeferredVisit) -> Result<(), End> {
+        let entry = self.visited.entry(deferred.visit);
+        // No visit arrives at the lowest count of the state any more.
         let record = self.visited.record(entry.state);
         if record.is_free() || !self.visited.claim(entry.state, record, record.freed()) {
             return Ok(());
         }
-        let tail = self.begin(kept.visit, entry.state);
+        let tail = self.begin(deferred.visit, entry.state);
         let (system, outgoing) = (self.system, &mut self.outgoing);
         let rest = ProcessSelection { first: None, also: 0, without: record.small_movers() };
         let steps = match system.is_compiled() {
@@ -99,7 +99,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
         let current = CurrentVisit { mover: None, merged: 0, movers: Movers::WentOn };
         let (visited, known) = (&self.visited, (entry, record));
         let has_turn = |process| when(visited, known, current, Some(When::Now), process);
-        if steps.is_none() || (steps == Some(0) && kept.others == Others::CanMove) {
+        if steps.is_none() || (steps == Some(0) && deferred.others == Others::CanMove) {
             self.enabled.clear();
             system.enabled(&mut self.state, &mut self.enabled);
             self.selected.clear();
@@ -111,7 +111,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
             self.expander.expand_selected(system, &self.state, &self.selected, outgoing)?;
         }
         if self.reduce {
-            self.add_task(kept.visit, tail.0, current, false);
+            self.add_task(deferred.visit, tail.0, current, false);
             return Ok(());
         }
         self.outgoing.decide(tail.0, has_turn);
@@ -120,16 +120,16 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
 
     /// Loads a state to expand it; says where its edges and arrivals will begin.
     #[inline(always)]
-    pub(super) fn begin(&mut self, visit: u32, state: StateId) -> (usize, usize) {
+    pub(super) fn begin(&mut self, visit: u32, state: V::Key) -> (usize, usize) {
         self.looked_at += 1;
-        self.visited.load_parent(state, &mut self.state);
+        self.visited.load_parent(visit, state, &mut self.state);
         self.outgoing.begin(visit);
         (self.outgoing.list.len(), self.expander.arrivals.len())
     }
 
     /// Where the store makes use of the state before: hashes the arrivals from `first` on.
     #[inline(always)]
-    pub(super) fn hash_near(&mut self, state: StateId, first: usize) -> Result<(), End> {
+    pub(super) fn hash_near(&mut self, state: V::Key, first: usize) -> Result<(), End> {
         if self.visited.hashes_near() {
             let bytes = &self.expander.successors.data;
             self.visited.hash_successors(state, bytes, &mut self.expander.arrivals[first..])?;
@@ -148,7 +148,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
             Turn::Waited => (record, Some(When::Now)),
             Turn::All => {
                 let was_put_off = self.looks_ahead() && record.is_deferred();
-                let rest = if was_put_off { When::Sooner } else { When::Now };
+                let rest = if was_put_off { When::PulledForward } else { When::Now };
                 (record.freed(), Some(rest))
             }
             Turn::Nothing => (record, None),
@@ -172,7 +172,10 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
             }
             Movers::CanMove(others) if !leaves_nothing(record, current) => match rest {
                 Some(_) => self.next.ahead += 1,
-                None => pages::push(&mut self.next.kept, Kept { visit, others }),
+                None => {
+                    self.visited.keep(visit);
+                    pages::push(&mut self.next.deferred, DeferredVisit { visit, others });
+                }
             },
             _ => {}
         }
@@ -182,10 +185,10 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
     /// and whose turn it is.
     pub(super) fn expand_for(
         &mut self,
-        entry: Entry,
+        entry: Entry<V::Key>,
         record: StateRecord,
     ) -> Result<(usize, CurrentVisit), End> {
-        let is_first = !self.reduce && !entry.is(AGAIN);
+        let is_first = !self.reduce && !entry.is(REVISIT);
         let merged = if is_first { record.small_movers() } else { 0 };
         let is_whole = self.looks_ahead() && (is_first || self.reduce);
         let (system, outgoing) = (self.system, &mut self.outgoing);
@@ -234,10 +237,10 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
         CurrentVisit { mover: Some(mover), merged, movers }
     }
 
-    /// Whether the bound keeps somebody from moving after this visit.
-    pub(in crate::search::iterative) fn somebody_waits(&mut self, kept: Kept) -> bool {
-        let entry = self.visited.entry(kept.visit);
-        self.visited.load(entry.state, &mut self.state);
+    /// Whether the bound keeps a process from moving after this visit.
+    pub(in crate::search::iterative) fn keeps_back(&mut self, deferred: DeferredVisit) -> bool {
+        let entry = self.visited.entry(deferred.visit);
+        self.visited.load(deferred.visit, entry.state, &mut self.state);
         entry.mover().is_some_and(|mover| self.select(mover, 0) == Others::CanMove)
     }
 

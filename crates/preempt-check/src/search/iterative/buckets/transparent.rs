@@ -14,7 +14,7 @@ use crate::search::iterative::outgoing::{Edge, When};
 use crate::search::iterative::visit_log::Entry;
 use crate::search::iterative::visited_set::VisitedSet;
 use crate::search::shared::end::End;
-use crate::store::{Pending, StateId};
+use crate::store::Pending;
 use preempt_core::{Locality, ProcessId, System};
 
 impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
@@ -70,7 +70,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
     /// Changes the record of a state; gives what it was before.
     fn change_record(
         &mut self,
-        state: StateId,
+        state: V::Key,
         change: impl Fn(StateRecord) -> StateRecord,
     ) -> StateRecord {
         loop {
@@ -104,7 +104,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
     }
 
     /// With reduction, wants those arrivals from `first` on stored that are certain to be needed.
-    fn want_some(&mut self, entry: Entry, first: usize, current: CurrentVisit) {
+    fn want_some(&mut self, entry: Entry<V::Key>, first: usize, current: CurrentVisit) {
         let (alone, rest) = match current.movers {
             Movers::WentOn => (None, true),
             Movers::Stuck => (self.find_transparent(first), true),
@@ -149,13 +149,13 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
     }
 
     /// With reduction: the number of the state where a way arrives, which is stored if it is not yet.
-    pub(super) fn stored(&mut self, edge: Edge, arrival: usize) -> Result<StateId, End> {
+    pub(super) fn stored(&mut self, edge: Edge, arrival: usize) -> Result<V::Key, End> {
         if let Some(pending) = edge.pending() {
-            return Ok(self.pending[pending].inserted.id);
+            return Ok(V::key(&self.pending[pending]));
         }
         let Pending { start, end, .. } = self.expander.arrivals[arrival];
         let mut batch = [Pending::new(0, start, end)];
         self.visited.insert(&self.expander.successors.data, &mut batch, false)?;
-        Ok(batch[0].inserted.id)
+        Ok(V::key(&batch[0]))
     }
 }

@@ -31,8 +31,8 @@ mod tests;
 mod violations;
 mod visited;
 
-use super::buckets::last_bound;
 use super::conclusion::Conclusion;
+use super::phases::{PhasedSearch, Phases, iterate, last_bound};
 use crate::reduce::Signalled;
 use crate::search::shared::end::End;
 use crate::store::Store;
@@ -66,10 +66,9 @@ pub(crate) fn iterative_reduced<S: System + ?Sized, T: Store>(
     budget: &mut Budget,
 ) -> Reduced {
     let mut search = Search::new(system, store, options, signalled);
-    let (mut rows, mut bound) = (Vec::new(), None);
-    let end = search.run(&mut rows, &mut bound, budget).err();
+    let phases = iterate(&mut search, options, budget);
     let undecided = search.visits.violations.are_beyond(search.visits.judged_by());
-    let finding = Box::new(search.finish(rows, bound, end, budget));
+    let finding = Box::new(search.finish(phases, budget));
     if undecided { Reduced::Undecided(finding) } else { Reduced::Decided(finding) }
 }
 
@@ -111,89 +110,6 @@ impl<'a, S: System + ?Sized, T: Store> Search<'a, S, T> {
         }
     }
 
-    /// Fills `rows` with finished phases and `bound` with the last bound searched, if more is left.
-    fn run(
-        &mut self,
-        rows: &mut Vec<BoundRow>,
-        bound: &mut Option<u32>,
-        budget: &mut Budget,
-    ) -> Result<(), End> {
-        let result = self.start().and_then(|()| self.buckets(rows, bound, budget));
-        if matches!(result, Err(End::Enough)) {
-            rows.push(self.row());
-        }
-        result
-    }
-
-    fn start(&mut self) -> Result<(), End> {
-        let mut initial = Vec::new();
-        let outcome = self.visits.system.initial(&mut initial);
-        if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome
-            && self.explorer.outgoing.counters.reports(self.visits.system, fault)
-        {
-            self.visits.note(None, &[], Some(fault))?;
-        }
-        if !matches!(outcome, Outcome::Broken(_)) {
-            let hash = self.visits.hash(&initial);
-            self.visits.arrive(hash, &initial, Reached::INITIALLY)?;
-        }
-        Ok(())
-    }
-
-    fn buckets(
-        &mut self,
-        rows: &mut Vec<BoundRow>,
-        bound: &mut Option<u32>,
-        budget: &mut Budget,
-    ) -> Result<(), End> {
-        let extra = self.visits.preemptions.extra();
-        loop {
-            self.finish_bucket(budget)?;
-            let bucket = self.visits.bucket;
-            let mut waiting = std::mem::take(&mut self.visits.kept[bucket as usize]);
-            waiting.retain(|visit| self.visits.shard.is_current(*visit));
-            let phase_ends = (bucket + 1).is_multiple_of(extra + 1);
-            if phase_ends || waiting.is_empty() {
-                rows.push(self.row());
-            }
-            if waiting.is_empty() {
-                return Ok(());
-            }
-            // What needs more preemptions than the bucket it was met in, an exact search must judge.
-            let undecided = self.visits.violations.are_beyond(self.visits.judged_by());
-            let iterates = matches!(self.visits.preemptions, Preemptions::Iterate { .. });
-            if bucket >= self.visits.last || iterates && undecided {
-                *bound = Some(bucket);
-                return Ok(());
-            }
-            self.visits.kept[bucket as usize] = waiting;
-            self.visits.bucket += 1;
-            self.visits.open.push(VecDeque::new());
-            self.visits.kept.push(Vec::new());
-        }
-    }
-
-    /// Expands all visits up to the count of the bucket.
-    fn finish_bucket(&mut self, budget: &mut Budget) -> Result<(), End> {
-        loop {
-            let bucket = self.visits.bucket as usize;
-            let (open, kept) = (&self.visits.open, &self.visits.kept);
-            if let Some(count) = (0..=bucket).find(|count| !open[*count].is_empty()) {
-                while let Some(visit) = self.visits.open[count].pop_front() {
-                    self.poll(budget)?;
-                    self.expand(visit)?;
-                }
-            } else if let Some(count) = (0..bucket).find(|count| !kept[*count].is_empty()) {
-                for visit in std::mem::take(&mut self.visits.kept[count]) {
-                    self.poll(budget)?;
-                    self.expand_others(visit)?;
-                }
-            } else if !self.judge_again(budget)? {
-                return Ok(());
-            }
-        }
-    }
-
     fn poll(&self, budget: &mut Budget) -> Result<(), End> {
         let visits = &self.visits;
         let stop = budget.poll(|| Progress {
@@ -210,16 +126,6 @@ impl<'a, S: System + ?Sized, T: Store> Search<'a, S, T> {
         let waiting = self.visits.open.iter().map(VecDeque::capacity).sum::<usize>()
             + self.visits.kept.iter().map(Vec::capacity).sum::<usize>();
         self.visits.shard.bytes() + self.explorer.bytes() + waiting * size_of::<u32>()
-    }
-
-    fn row(&self) -> BoundRow {
-        BoundRow {
-            stale: None,
-            bound: self.visits.bucket,
-            states: self.visits.shard.states,
-            transitions: 1 + self.explorer.transitions,
-            errors: self.visits.violations.errors(),
-        }
     }
 
     /// Has the explorer turn to the state of a visit.
@@ -274,13 +180,7 @@ impl<'a, S: System + ?Sized, T: Store> Search<'a, S, T> {
         Ok(true)
     }
 
-    fn finish(
-        mut self,
-        rows: Vec<BoundRow>,
-        bound: Option<u32>,
-        end: Option<End>,
-        budget: &Budget,
-    ) -> Finding {
+    fn finish(mut self, Phases { rows, bound, end }: Phases, budget: &Budget) -> Finding {
         let system = self.visits.system;
         let conclusion = Conclusion {
             states: self.visits.shard.states,
@@ -297,6 +197,75 @@ impl<'a, S: System + ?Sized, T: Store> Search<'a, S, T> {
             },
         };
         conclusion.finding(system, budget)
+    }
+}
+
+impl<S: System + ?Sized, T: Store> PhasedSearch for Search<'_, S, T> {
+    fn start(&mut self) -> Result<(), End> {
+        let mut initial = Vec::new();
+        let outcome = self.visits.system.initial(&mut initial);
+        if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome
+            && self.explorer.outgoing.counters.reports(self.visits.system, fault)
+        {
+            self.visits.note(None, &[], Some(fault))?;
+        }
+        if !matches!(outcome, Outcome::Broken(_)) {
+            let hash = self.visits.hash(&initial);
+            self.visits.arrive(hash, &initial, Reached::INITIALLY)?;
+        }
+        Ok(())
+    }
+
+    /// Expands all visits up to the count of the bucket: a visit that turns out to have no last mover may open those of earlier
+    /// buckets again.
+    fn run_phase(&mut self, budget: &mut Budget) -> Result<(), End> {
+        loop {
+            let bucket = self.visits.bucket as usize;
+            let (open, kept) = (&self.visits.open, &self.visits.kept);
+            if let Some(count) = (0..=bucket).find(|count| !open[*count].is_empty()) {
+                while let Some(visit) = self.visits.open[count].pop_front() {
+                    self.poll(budget)?;
+                    self.expand(visit)?;
+                }
+            } else if let Some(count) = (0..bucket).find(|count| !kept[*count].is_empty()) {
+                for visit in std::mem::take(&mut self.visits.kept[count]) {
+                    self.poll(budget)?;
+                    self.expand_others(visit)?;
+                }
+            } else if !self.judge_again(budget)? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn has_next(&mut self) -> bool {
+        let Buckets { shard, kept, bucket, .. } = &mut self.visits;
+        let waiting = &mut kept[*bucket as usize];
+        waiting.retain(|visit| shard.is_current(*visit));
+        !waiting.is_empty()
+    }
+
+    fn begin_next(&mut self) -> Result<(), End> {
+        self.visits.bucket += 1;
+        self.visits.open.push(VecDeque::new());
+        self.visits.kept.push(Vec::new());
+        Ok(())
+    }
+
+    /// What needs more preemptions than the bucket it was met in, an exact search must judge.
+    fn must_end(&self) -> bool {
+        let iterates = matches!(self.visits.preemptions, Preemptions::Iterate { .. });
+        iterates && self.visits.violations.are_beyond(self.visits.judged_by())
+    }
+
+    fn row(&self) -> BoundRow {
+        BoundRow {
+            stale: None,
+            bound: self.visits.bucket,
+            states: self.visits.shard.states,
+            transitions: 1 + self.explorer.transitions,
+            errors: self.visits.violations.errors(),
+        }
     }
 }
 

@@ -1,37 +1,37 @@
 //! The same on several threads.
 //!
+//! Paper: [MQ07] Algorithm 1
+//!
 //! States are dealt out to shards by their hash, and a shard is locked while something is looked up or noted in it.
-//! So whether a visit is yet to be expanded is always known, whoever will expand it, and the proviso holds as
+//! So whether a visit is yet to be expanded is always known, whichever thread will expand it, and the proviso holds as
 //! on one thread: along steps taken ahead visits begin to be expanded ever later. Each thread learns for
 //! itself what is signalled ahead. When a bucket is finished all that was learned is put together, and if that is
 //! more than some thread knew, last movers are judged again.
 //!
-//! Invariant: within a phase the count of the bucket does not change, and a thread without work is idle; when all
-//! are, no work is left.
+//! Invariant: within a phase the count of the bucket does not change.
 
 use super::explorer::{At, Explorer, Visits};
 use super::shard::{Became, Reached, Shard, Visit};
 use super::violations::{Met, Violations, visits_to};
 use super::{Reduced, last_bound};
-use crate::platform::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use crate::platform::sync::{Mutex, MutexGuard, PoisonError};
+use crate::platform::sync::Mutex;
+use crate::platform::sync::atomic::{AtomicU32, Ordering};
 use crate::reduce::{Learned, Signalled};
 use crate::search::iterative::conclusion::Conclusion;
+use crate::search::iterative::phases::{PhasedSearch, Phases, iterate};
 use crate::search::shared::end::End;
-use crate::search::shared::workers::{Fewer, run_together, with_as_many_as_possible};
+use crate::search::shared::workers::{Worker, Workers, lock, with_as_many_as_possible};
 use crate::store::{Store, hash};
 use crate::{Budget, Finding, Options, Preemptions, Progress};
 use preempt_core::{BoundRow, Outcome, Step, System};
 use std::collections::VecDeque;
-use std::time::Duration;
 
 /// More than there are threads, so that these seldom wait for each other.
 const SHARDS: usize = 32;
 /// Visits that a thread hands to others at once.
 const CHUNK: usize = 64;
-/// How often the first thread looks at the clock, in visits.
-const LOOK_EVERY: u32 = 64;
-const NAP: Duration = Duration::from_micros(50);
+/// Visits that a thread deals with before it looks around.
+const PORTION: u32 = 64;
 
 /// As [`super::iterative_reduced`] with `options.threads` workers; `make_store` makes a store that may use one in so many
 /// parts of the memory.
@@ -46,9 +46,12 @@ pub(crate) fn iterative_reduced_parallel<S: System + ?Sized, T: Store + Send>(
     let finding = with_as_many_as_possible(options.threads, |threads| {
         let mut stores: Vec<T> = (0..SHARDS).map(|_| make_store(SHARDS)).collect();
         let team = Team::new(system, &mut stores, options, threads);
-        let (finding, beyond) = search(&team, options, signalled, threads, budget)?;
-        undecided = beyond;
-        Ok(finding)
+        let explorer = || Explorer::new(team.system, options, signalled.clone());
+        let workers = (0..threads).map(|me| Thread::new(me, &team, explorer())).collect();
+        let mut search = Together { team: &team, workers, waiting: Vec::new() };
+        let phases = iterate(&mut search, options, budget).unless_fewer()?;
+        undecided = lock(&team.violations).are_beyond(team.judged_by());
+        Ok(team.finish(search.workers, phases, budget))
     });
     match undecided {
         true => Reduced::Undecided(Box::new(finding)),
@@ -69,80 +72,73 @@ struct Team<'s, S: ?Sized, T> {
     shards: Vec<Mutex<Shard<'s, T>>>,
     preemptions: Preemptions,
     last: u32,
-    threads: usize,
+    workers: Workers,
     queue: Mutex<VecDeque<Vec<Item>>>,
-    idle: AtomicUsize,
     bucket: AtomicU32,
     violations: Mutex<Violations>,
-    /// Why the search ends before its time.
-    end: Mutex<Option<End>>,
-    ended: AtomicBool,
-    transitions: AtomicU64,
-    states: AtomicU64,
 }
 
-fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// The search by all threads.
+struct Together<'a, 's, S: ?Sized, T> {
+    team: &'a Team<'s, S, T>,
+    workers: Vec<Thread<'a, 's, S, T>>,
+    /// The visits at which processes have to wait for the next bucket.
+    waiting: Vec<u32>,
 }
 
-fn search<S: System + ?Sized, T: Store + Send>(
-    team: &Team<'_, S, T>,
-    options: &Options,
-    signalled: &Signalled,
-    threads: usize,
-    budget: &mut Budget,
-) -> Result<(Finding, bool), Fewer> {
-    let explorer = || Explorer::new(team.system, options, signalled.clone());
-    let mut workers: Vec<Worker<'_, '_, S, T>> =
-        (0..threads).map(|me| Worker::new(me, team, explorer())).collect();
-    let (mut rows, mut bound) = (Vec::new(), None);
-    workers[0].start();
-    let extra = options.preemptions.extra();
-    while !team.has_ended() {
-        phase(&mut workers, budget, Worker::work)?;
-        if !team.has_ended() && put_together(&mut workers) {
-            phase(&mut workers, budget, Worker::judge_again)?;
-            continue;
-        }
-        let waiting: Vec<u32> = workers.iter_mut().flat_map(|w| w.table.kept.drain(..)).collect();
-        let bucket = team.bucket();
-        let waiting: Vec<u32> = waiting.into_iter().filter(|at| team.is_current(*at)).collect();
-        let phase_ends = (bucket + 1).is_multiple_of(extra + 1);
-        let is_enough = matches!(*lock(&team.end), Some(End::Enough));
-        if is_enough || !team.has_ended() && (phase_ends || waiting.is_empty()) {
-            rows.push(team.row());
-        }
-        if team.has_ended() || waiting.is_empty() {
-            break;
-        }
-        let undecided = lock(&team.violations).are_beyond(team.judged_by());
-        let iterates = matches!(options.preemptions, Preemptions::Iterate { .. });
-        if bucket >= team.last || iterates && undecided {
-            bound = Some(bucket);
-            break;
-        }
-        team.bucket.store(bucket + 1, Ordering::SeqCst);
-        let items: Vec<Item> = waiting.into_iter().map(Item::Others).collect();
-        lock(&team.queue).extend(items.chunks(CHUNK).map(<[Item]>::to_vec));
+impl<S: System + ?Sized, T: Store + Send> PhasedSearch for Together<'_, '_, S, T> {
+    fn start(&mut self) -> Result<(), End> {
+        self.workers.first_mut().map_or(Ok(()), Thread::start)
     }
-    let undecided = lock(&team.violations).are_beyond(team.judged_by());
-    Ok((team.finish(workers, rows, bound, budget), undecided))
+
+    fn run_phase(&mut self, budget: &mut Budget) -> Result<(), End> {
+        loop {
+            self.team.workers.run(&mut self.workers, budget)?;
+            if !put_together(&mut self.workers) {
+                return Ok(());
+            }
+            self.workers.iter_mut().for_each(Thread::begin_to_judge);
+            self.team.workers.run(&mut self.workers, budget)?;
+            self.workers.iter_mut().for_each(|worker| worker.judges = None);
+        }
+    }
+
+    fn has_next(&mut self) -> bool {
+        let waiting = self.workers.iter_mut().flat_map(|worker| worker.table.kept.drain(..));
+        self.waiting = waiting.filter(|visit| self.team.is_current(*visit)).collect();
+        !self.waiting.is_empty()
+    }
+
+    fn begin_next(&mut self) -> Result<(), End> {
+        self.team.bucket.fetch_add(1, Ordering::SeqCst);
+        let items: Vec<Item> = self.waiting.drain(..).map(Item::Others).collect();
+        lock(&self.team.queue).extend(items.chunks(CHUNK).map(<[Item]>::to_vec));
+        Ok(())
+    }
+
+    /// What needs more preemptions than the bucket it was met in, an exact search must judge.
+    fn must_end(&self) -> bool {
+        let iterates = matches!(self.team.preemptions, Preemptions::Iterate { .. });
+        iterates && lock(&self.team.violations).are_beyond(self.team.judged_by())
+    }
+
+    fn row(&self) -> BoundRow {
+        BoundRow {
+            stale: None,
+            bound: self.team.bucket(),
+            states: self.workers.iter().map(|worker| worker.table.states).sum(),
+            transitions: 1 + transitions(&self.workers),
+            errors: lock(&self.team.violations).errors(),
+        }
+    }
 }
 
-/// Has all workers do something at the same time; the first one watches the budget.
-fn phase<'w, 'a: 'w, 's: 'a, S: System + ?Sized, T: Store + Send>(
-    workers: &mut [Worker<'a, 's, S, T>],
-    budget: &mut Budget,
-    work: fn(&mut Worker<'a, 's, S, T>, Option<&mut Budget>),
-) -> Result<(), Fewer> {
-    let Some((first, rest)) = workers.split_first_mut() else { return Ok(()) };
-    first.team.idle.store(0, Ordering::SeqCst);
-    let others = rest.iter_mut().map(|worker| move || work(worker, None)).collect();
-    run_together(|| work(first, Some(budget)), others).map(|_| ())
+fn transitions<S: ?Sized, T>(workers: &[Thread<'_, '_, S, T>]) -> u64 {
+    workers.iter().map(|worker| worker.explorer.transitions).sum()
 }
 
 /// Puts together what the workers learned; says whether that is more than some of them knew.
-fn put_together<S: System + ?Sized, T: Store>(workers: &mut [Worker<'_, '_, S, T>]) -> bool {
+fn put_together<S: System + ?Sized, T: Store>(workers: &mut [Thread<'_, '_, S, T>]) -> bool {
     let mut all = Learned::default();
     let mut grew = false;
     for worker in workers.iter_mut() {
@@ -169,15 +165,10 @@ impl<'s, S: System + ?Sized, T: Store> Team<'s, S, T> {
             shards: shards.collect(),
             preemptions: options.preemptions,
             last: last_bound(options),
-            threads,
+            workers: Workers::new(threads),
             queue: Mutex::default(),
-            idle: AtomicUsize::new(0),
             bucket: AtomicU32::new(0),
             violations: Mutex::new(Violations::new(options)),
-            end: Mutex::new(None),
-            ended: AtomicBool::new(false),
-            transitions: AtomicU64::new(0),
-            states: AtomicU64::new(0),
         }
     }
 
@@ -209,25 +200,6 @@ impl<'s, S: System + ?Sized, T: Store> Team<'s, S, T> {
         lock(shard).is_current(at)
     }
 
-    fn end(&self, end: End) {
-        lock(&self.end).get_or_insert(end);
-        self.ended.store(true, Ordering::SeqCst);
-    }
-
-    fn has_ended(&self) -> bool {
-        self.ended.load(Ordering::Relaxed)
-    }
-
-    fn row(&self) -> BoundRow {
-        BoundRow {
-            stale: None,
-            bound: self.bucket(),
-            states: self.states.load(Ordering::Relaxed),
-            transitions: 1 + self.transitions.load(Ordering::Relaxed),
-            errors: lock(&self.violations).errors(),
-        }
-    }
-
     /// Takes note of a fault, or an invalid end, behind a visit and these steps.
     fn note(&self, visit: Option<u32>, path: &[Step], fault: Option<u32>) -> Result<(), End> {
         let met = || {
@@ -249,11 +221,12 @@ impl<'s, S: System + ?Sized, T: Store> Team<'s, S, T> {
 
     fn finish(
         &self,
-        workers: Vec<Worker<'_, 's, S, T>>,
-        rows: Vec<BoundRow>,
-        bound: Option<u32>,
+        workers: Vec<Thread<'_, 's, S, T>>,
+        Phases { rows, bound, end }: Phases,
         budget: &Budget,
     ) -> Finding {
+        let states = workers.iter().map(|worker| worker.table.states).sum();
+        let transitions = 1 + transitions(&workers);
         let memory = self.bytes() + workers.iter().map(|w| w.explorer.bytes()).sum::<usize>();
         let all = workers.into_iter().map(|worker| worker.explorer.outgoing.counters);
         let counters = all.reduce(|mut all, one| {
@@ -266,26 +239,27 @@ impl<'s, S: System + ?Sized, T: Store> Team<'s, S, T> {
         met.finish(&mut counters);
         let conclusion = Conclusion {
             counters,
-            states: self.states.load(Ordering::Relaxed),
-            transitions: 1 + self.transitions.load(Ordering::Relaxed),
+            states,
+            transitions,
             revisits: self.shards.iter().map(|shard| lock(shard).revisits).sum(),
             depth: 0,
             memory,
             rows,
             bound,
-            end: lock(&self.end).take(),
+            end,
         };
         conclusion.finding(self.system, budget)
     }
 }
 
-struct Worker<'a, 's, S: ?Sized, T> {
+/// One of the threads.
+struct Thread<'a, 's, S: ?Sized, T> {
     me: usize,
     team: &'a Team<'s, S, T>,
     explorer: Explorer<'s, S>,
     table: Table<'a, 's, S, T>,
-    /// What was reported to the team of the explorer's transitions.
-    reported: u64,
+    /// Where last movers are judged again: the shard, and the next visit in its log.
+    judges: Option<(usize, u32)>,
 }
 
 /// The visits, as one worker sees them.
@@ -299,100 +273,67 @@ struct Table<'a, 's, S: ?Sized, T> {
     states: u64,
 }
 
-impl<'a, 's, S: System + ?Sized, T: Store> Worker<'a, 's, S, T> {
-    fn new(me: usize, team: &'a Team<'s, S, T>, explorer: Explorer<'s, S>) -> Self {
-        let table = Table { team, found: VecDeque::new(), kept: Vec::new(), states: 0 };
-        Worker { me, team, explorer, table, reported: 0 }
+impl<S: System + ?Sized, T: Store> Worker for Thread<'_, '_, S, T> {
+    fn work(&mut self) -> Result<bool, End> {
+        if self.judges.is_some() {
+            return self.judge_some();
+        }
+        for done in 0..PORTION {
+            let Some(item) = self.table.found.pop_front() else {
+                let Some(chunk) = lock(&self.team.queue).pop_front() else { return Ok(done > 0) };
+                self.table.found.extend(chunk);
+                continue;
+            };
+            self.deal_with(item)?;
+            self.share();
+        }
+        Ok(true)
     }
 
-    fn start(&mut self) {
+    fn counts(&self) -> (u64, u64) {
+        (self.table.states, self.explorer.transitions)
+    }
+
+    fn progress(&self) -> Progress {
+        let team = self.team;
+        let (states, transitions) = team.workers.counts();
+        Progress {
+            states,
+            transitions: 1 + transitions,
+            queue: (lock(&team.queue).len() * CHUNK + self.table.found.len()) as u64,
+            memory: team.bytes() + self.explorer.bytes() * team.workers.threads(),
+            ..Progress::default()
+        }
+    }
+}
+
+impl<'a, 's, S: System + ?Sized, T: Store> Thread<'a, 's, S, T> {
+    fn new(me: usize, team: &'a Team<'s, S, T>, explorer: Explorer<'s, S>) -> Self {
+        let table = Table { team, found: VecDeque::new(), kept: Vec::new(), states: 0 };
+        Thread { me, team, explorer, table, judges: None }
+    }
+
+    fn start(&mut self) -> Result<(), End> {
         let mut initial = Vec::new();
         let outcome = self.team.system.initial(&mut initial);
-        let mut result = Ok(());
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome
             && self.explorer.outgoing.counters.reports(self.team.system, fault)
         {
-            result = self.team.note(None, &[], Some(fault));
+            self.team.note(None, &[], Some(fault))?;
         }
-        if result.is_ok() && !matches!(outcome, Outcome::Broken(_)) {
+        if !matches!(outcome, Outcome::Broken(_)) {
             let hash = self.table.hash(&initial);
-            result = self.table.arrive(hash, &initial, Reached::INITIALLY).map(|_| ());
+            self.table.arrive(hash, &initial, Reached::INITIALLY)?;
         }
-        if let Err(end) = result {
-            self.team.end(end);
-        }
+        Ok(())
     }
 
-    /// Works until nobody has anything left.
-    fn work(&mut self, mut budget: Option<&mut Budget>) {
-        let mut done = 0;
-        while !self.team.has_ended() {
-            if let Some(item) = self.table.found.pop_front() {
-                if let Err(end) = self.deal_with(item) {
-                    self.team.end(end);
-                }
-                done += 1;
-                if done % LOOK_EVERY == 0 {
-                    self.report();
-                    self.watch(&mut budget);
-                }
-                self.share();
-            } else if let Some(chunk) = lock(&self.team.queue).pop_front() {
-                self.table.found.extend(chunk);
-            } else if self.rests(&mut budget) {
-                break;
-            }
-        }
-        self.report();
-    }
-
-    /// Waits for work; says whether there is none left anywhere.
-    fn rests(&mut self, budget: &mut Option<&mut Budget>) -> bool {
-        let team = self.team;
-        self.report();
-        team.idle.fetch_add(1, Ordering::SeqCst);
-        while !team.has_ended() {
-            if team.idle.load(Ordering::SeqCst) == team.threads {
-                return true;
-            }
-            if !lock(&team.queue).is_empty() {
-                team.idle.fetch_sub(1, Ordering::SeqCst);
-                return false;
-            }
-            self.watch(budget);
-            crate::platform::thread::sleep(NAP);
-        }
-        true
-    }
-
-    /// Hands work to others who have none.
+    /// Hands work to threads that have none.
     fn share(&mut self) {
         let mine = self.table.found.len();
-        if mine > 4 * CHUNK || mine > 8 && self.team.idle.load(Ordering::Relaxed) > 0 {
+        if mine > 4 * CHUNK || mine > 8 && self.team.workers.has_idle() {
             let chunk = self.table.found.split_off(mine - CHUNK.min(mine / 2));
             lock(&self.team.queue).push_back(chunk.into());
-        }
-    }
-
-    fn report(&mut self) {
-        let new = self.explorer.transitions - self.reported;
-        self.reported = self.explorer.transitions;
-        self.team.transitions.fetch_add(new, Ordering::Relaxed);
-        self.team.states.fetch_add(std::mem::take(&mut self.table.states), Ordering::Relaxed);
-    }
-
-    fn watch(&self, budget: &mut Option<&mut Budget>) {
-        let Some(budget) = budget else { return };
-        let team = self.team;
-        let stop = budget.poll(|| Progress {
-            states: team.states.load(Ordering::Relaxed),
-            transitions: 1 + team.transitions.load(Ordering::Relaxed),
-            queue: (lock(&team.queue).len() * CHUNK + self.table.found.len()) as u64,
-            memory: team.bytes() + self.explorer.bytes() * team.threads,
-            ..Progress::default()
-        });
-        if let Some(stop) = stop {
-            team.end(End::Limit(stop));
         }
     }
 
@@ -420,25 +361,21 @@ impl<'a, 's, S: System + ?Sized, T: Store> Worker<'a, 's, S, T> {
         }
     }
 
-    /// Judges again, after more was learned, which last movers are robust, in some of the shards.
-    fn judge_again(&mut self, mut budget: Option<&mut Budget>) {
-        for number in (self.me..SHARDS).step_by(self.team.threads) {
-            if let Err(end) = self.judge_shard(number as u32, &mut budget) {
-                self.team.end(end);
-            }
-        }
+    /// From now on, until that is done, judges again which last movers are robust, in some of the shards.
+    fn begin_to_judge(&mut self) {
+        self.judges = Some((self.me, 0));
     }
 
-    fn judge_shard(&mut self, of: u32, budget: &mut Option<&mut Budget>) -> Result<(), End> {
-        let shard = &self.team.shards[of as usize];
+    /// Judges the last movers of some visits again; says whether there were any.
+    fn judge_some(&mut self) -> Result<bool, End> {
+        let Some((of, first)) = self.judges.filter(|(of, _)| *of < SHARDS) else {
+            return Ok(false);
+        };
+        let team = self.team;
+        let shard = &team.shards[of];
         let visits = lock(shard).log.len() as u32;
-        for at in 0..visits {
-            if at % LOOK_EVERY == 0 {
-                self.watch(budget);
-                if self.team.has_ended() {
-                    break;
-                }
-            }
+        let end = visits.min(first + PORTION);
+        for at in first..end {
             let mut shard = lock(shard);
             let visit = shard.log[at as usize];
             let Some(mover) = visit.mover().filter(|_| shard.is_current(at)) else { continue };
@@ -447,10 +384,12 @@ impl<'a, 's, S: System + ?Sized, T: Store> Worker<'a, 's, S, T> {
                 let Visit { parent, count, .. } = visit;
                 let reached = Reached { parent, count, mover: None, exact: false };
                 let became = shard.arrive_at(visit.state, reached)?;
-                self.table.enter(became, of);
+                self.table.enter(became, of as u32);
             }
         }
-        Ok(())
+        let next_shard = of + team.workers.threads();
+        self.judges = Some(if end == visits { (next_shard, 0) } else { (of, end) });
+        Ok(true)
     }
 }
 

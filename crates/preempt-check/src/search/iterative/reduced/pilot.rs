@@ -76,7 +76,7 @@ pub(crate) fn pilot<S: System + ?Sized>(
     let is_complete = match result {
         Ok(is_complete) => is_complete,
         Err(End::Limit(stop)) => return Err(stop),
-        Err(End::Enough) => false,
+        Err(End::Enough | End::Fewer(_)) => false,
     };
     let mut layers = visits.layers;
     if let (false, Some(item)) = (is_complete, visits.queue.front()) {

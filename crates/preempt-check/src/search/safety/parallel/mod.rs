@@ -22,16 +22,17 @@ mod unexpanded;
 mod worker;
 
 use crate::platform::sync::atomic::Ordering;
+use crate::search::shared::end::End as Halt;
 use crate::search::shared::statistics::Counters;
 use crate::search::shared::trace::LOST;
-use crate::search::shared::workers::{Fewer, run_together, with_as_many_as_possible};
+use crate::search::shared::workers::{Fewer, with_as_many_as_possible};
 use crate::store::concurrent::ConcurrentStore;
 use crate::store::concurrent::Place;
 use crate::store::concurrent::exact::SharedExact;
 use crate::{Budget, Finding, Options};
 use preempt_core::{Contention, Stop, System};
 use team::{Part, Site, Team};
-use worker::work;
+use worker::Worker;
 
 /// Searches all executions with `options.threads` threads over the store that `make` makes for so many; also gives the
 /// store back.
@@ -165,9 +166,10 @@ impl SoFar {
             self.counters.errors = self.counters.errors.min(enough);
         }
         let lost = self.site.is_some() && self.counters.first.is_none();
-        let in_vain = team.in_vain.load(Ordering::Relaxed) && !self.counters.is_enough();
+        let reduction_useless =
+            team.reduction_useless.load(Ordering::Relaxed) && !self.counters.is_enough();
         let mut finding = self.counters.finish(team.system, team.store.len() as u64);
-        finding.in_vain = in_vain;
+        finding.reduction_useless = reduction_useless;
         finding.statistics.contention = Some(self.contention);
         if lost {
             finding.notes.push(LOST.to_owned());
@@ -189,14 +191,25 @@ fn run<S: System + ?Sized, T: ConcurrentStore>(
     first: Option<T::Local>,
     budget: &mut Budget,
 ) -> Result<End<T::Local>, Fewer> {
-    (*team.idle.get_mut(), *team.ended.get_mut(), *team.full.get_mut()) = (0, false, false);
+    *team.full.get_mut() = false;
     let team = &*team;
-    let local = |number| team.store.local(number);
-    let others = (1..team.threads).map(|number| move || work(team, number, local(number), None));
-    let first = || work(team, 0, first.unwrap_or_else(|| local(0)), Some(budget));
-    let parts = run_together(first, others.collect())?;
-    let stopped = parts.iter().any(|part| part.counters.stop.is_some());
+    let first = first.unwrap_or_else(|| team.store.local(0));
+    let others = (1..team.workers.threads()).map(|number| team.store.local(number));
+    let locals = std::iter::once(first).chain(others).enumerate();
+    let mut workers: Vec<_> =
+        locals.map(|(number, local)| Worker::new(team, number, local)).collect();
+    let end = team.workers.run(&mut workers, budget);
+    let mut parts: Vec<_> = workers.into_iter().map(Worker::finish).collect();
+    let mut is_full = team.full.load(Ordering::Relaxed);
+    match end {
+        Err(Halt::Fewer(threads)) => return Err(Fewer(threads)),
+        Err(Halt::Limit(stop)) if !is_full => {
+            parts.iter_mut().take(1).for_each(|part| part.counters.stop = Some(stop));
+        }
+        _ => {}
+    }
     let enough = team.options.max_errors;
-    let enough = enough != 0 && team.errors.load(Ordering::Relaxed) >= enough;
-    Ok(End { parts, is_full: team.full.load(Ordering::Relaxed) && !stopped && !enough })
+    let is_enough = enough != 0 && team.errors.load(Ordering::Relaxed) >= enough;
+    is_full &= !is_enough && parts.iter().all(|part| part.counters.stop.is_none());
+    Ok(End { parts, is_full })
 }

@@ -8,6 +8,7 @@ use crate::platform::sync::{Mutex, PoisonError};
 use crate::reduce::{LOOK, is_too_little, may_be_dropped};
 use crate::search::shared::statistics::Counters;
 use crate::search::shared::trace;
+use crate::search::shared::workers::Workers;
 use crate::store::Pending;
 use crate::store::concurrent::exact::SharedExact;
 use crate::store::concurrent::{ConcurrentStore, Place};
@@ -33,18 +34,14 @@ pub(super) struct Team<'a, S: ?Sized, T> {
     pub(super) queues: Queues,
     /// With reduction: the states that are queued, if the store keeps states.
     pub(super) unexpanded: Unexpanded,
-    pub(super) threads: usize,
-    /// Threads that have nothing to do. When all are idle, nothing is queued either: only busy
-    /// threads queue, and a thread is idle only once its own queue is empty.
-    pub(super) idle: AtomicUsize,
-    pub(super) ended: AtomicBool,
+    pub(super) workers: Workers,
     pub(super) full: AtomicBool,
     pub(super) errors: AtomicU64,
     /// States that reduction did not expand by all their steps.
     pub(super) reduced: AtomicUsize,
     /// Whether to look, once, if these are enough.
     pub(super) watches: AtomicBool,
-    pub(super) in_vain: AtomicBool,
+    pub(super) reduction_useless: AtomicBool,
     /// What threads had in hand when the store was full.
     pub(super) leftovers: Mutex<Vec<Leftover>>,
 }
@@ -57,14 +54,12 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Team<'a, S, T> {
             store,
             queues: Queues::new(threads, options.reduction != Reduction::None),
             unexpanded: Unexpanded::new(),
-            threads,
-            idle: AtomicUsize::new(0),
-            ended: AtomicBool::new(false),
+            workers: Workers::new(threads),
             full: AtomicBool::new(false),
             errors: AtomicU64::new(0),
             reduced: AtomicUsize::new(0),
             watches: AtomicBool::new(may_be_dropped(options)),
-            in_vain: AtomicBool::new(false),
+            reduction_useless: AtomicBool::new(false),
             leftovers: Mutex::default(),
         }
     }
@@ -97,14 +92,14 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Team<'a, S, T> {
     }
 
     /// Whether reduction leaves nothing out, as far as can be seen, where a thread has reduced so many more states.
-    pub(super) fn is_in_vain(&self, reduced: usize) -> bool {
+    pub(super) fn is_reduction_useless(&self, reduced: usize) -> bool {
         let reduced = self.reduced.fetch_add(reduced, Ordering::Relaxed) + reduced;
         let states = self.store.len();
-        let in_vain = states >= LOOK
+        let reduction_useless = states >= LOOK
             && self.watches.swap(false, Ordering::Relaxed)
             && is_too_little(reduced, states);
-        self.in_vain.fetch_or(in_vain, Ordering::Relaxed);
-        in_vain
+        self.reduction_useless.fetch_or(reduction_useless, Ordering::Relaxed);
+        reduction_useless
     }
 
     pub(super) fn leftover(&self) -> Option<Leftover> {
@@ -120,9 +115,9 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Team<'a, S, T> {
         }
     }
 
-    pub(super) fn progress(&self, counters: &Counters) -> Progress {
+    pub(super) fn progress(&self) -> Progress {
         let states = self.store.len() as u64;
-        let matched = counters.matched * self.threads as u64;
+        let (_, matched) = self.workers.counts();
         Progress {
             states,
             transitions: states + matched,
@@ -178,14 +173,12 @@ impl<'a, S: System + ?Sized> Team<'a, S, SharedExact> {
             store,
             queues: self.queues,
             unexpanded,
-            threads: self.threads,
-            idle: self.idle,
-            ended: self.ended,
+            workers: self.workers,
             full: self.full,
             errors: self.errors,
             reduced: self.reduced,
             watches: self.watches,
-            in_vain: self.in_vain,
+            reduction_useless: self.reduction_useless,
             leftovers: Mutex::new(leftovers),
         }
     }

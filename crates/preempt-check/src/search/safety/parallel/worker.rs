@@ -6,14 +6,16 @@ use super::leftover::{Leftover, Try};
 use super::queues::{Chunk, Waiting};
 use super::team::{Part, Team};
 use crate::platform::sync::PoisonError;
-use crate::platform::sync::atomic::{AtomicBool, Ordering};
+use crate::platform::sync::atomic::Ordering;
 use crate::reduce::{Gain, Selector};
+use crate::search::shared::end::End;
 use crate::search::shared::expansion::Expander;
+use crate::search::shared::workers;
 use crate::store::concurrent::{ConcurrentStore, Place};
 use crate::store::{Pending, StateId, StoreFull};
-use crate::{Budget, Reduction};
+use crate::{Progress, Reduction};
 use preempt_core::engine::SleepSet;
-use preempt_core::{Contention, Step, System};
+use preempt_core::{Contention, Step, Stop, System};
 
 /// How many states ahead the bytes of one are fetched.
 const AHEAD: usize = 8;
@@ -21,67 +23,35 @@ const AHEAD: usize = 8;
 /// something that all threads share. On a model of 6.5 million states two threads so took a fifth less.
 pub(super) const BATCH: usize = 256;
 
-/// Works until nothing is left for anybody, or something ends the search. The first thread also watches the budget.
-pub(super) fn work<S: System + ?Sized, T: ConcurrentStore>(
-    team: &Team<'_, S, T>,
-    number: usize,
-    local: T::Local,
-    mut budget: Option<&mut Budget>,
-) -> Part<T::Local> {
-    let mut worker = Worker::new(team, number, local);
-    let _end = EndForAll(&team.ended);
-    let mut patience = 0;
-    let mut leftovers = true;
-    while !team.ended.load(Ordering::Relaxed) {
-        if let Some(stop) = budget
-            .as_mut()
-            .and_then(|budget| budget.check_every(16, || team.progress(&worker.events.counters)))
-        {
-            worker.events.counters.stop = Some(stop);
-            break;
-        }
-        let leftover = leftovers.then(|| team.leftover()).flatten();
-        leftovers = leftover.is_some();
+impl<S: System + ?Sized, T: ConcurrentStore> workers::Worker for Worker<'_, S, T> {
+    fn work(&mut self) -> Result<bool, End> {
+        let team = self.team;
+        let leftover = self.resumes.then(|| team.leftover()).flatten();
+        self.resumes = leftover.is_some();
         let result = match leftover {
-            Some(leftover) => Some(worker.resume(leftover)),
-            None => worker.take().map(|chunk| worker.process(chunk)),
+            Some(leftover) => self.resume(leftover),
+            None => match self.take() {
+                Some(chunk) => self.process(chunk),
+                None => return Ok(false),
+            },
         };
-        if let Some(result) = result {
-            patience = 0;
-            if let Err(StoreFull) = result {
-                team.full.store(true, Ordering::Relaxed);
-                break;
-            }
-            let enough = team.options.max_errors;
-            if enough != 0 && team.errors.load(Ordering::Relaxed) >= enough {
-                break;
-            }
-            if team.watches.load(Ordering::Relaxed) && team.is_in_vain(worker.gain.take()) {
-                break;
-            }
-            continue;
+        if let Err(StoreFull) = result {
+            team.full.store(true, Ordering::Relaxed);
+            return Err(End::Limit(Stop::Memory));
         }
-        if team.idle.fetch_add(1, Ordering::SeqCst) + 1 == team.threads {
-            break;
-        }
-        patience += 1;
-        // Levels are short at the beginning and the end of a search: do not sleep at once.
-        match patience {
-            0..200 => crate::platform::hint::spin_loop(),
-            200..400 => crate::platform::thread::yield_now(),
-            _ => crate::platform::thread::sleep(std::time::Duration::from_micros(100)),
-        }
-        team.idle.fetch_sub(1, Ordering::SeqCst);
+        let enough = team.options.max_errors;
+        let is_enough = enough != 0 && team.errors.load(Ordering::Relaxed) >= enough;
+        let mut is_useless =
+            || team.watches.load(Ordering::Relaxed) && team.is_reduction_useless(self.gain.take());
+        if is_enough || is_useless() { Err(End::Enough) } else { Ok(true) }
     }
-    worker.finish()
-}
 
-/// Ends the search for all threads when one of them leaves it, be it by a panic.
-struct EndForAll<'a>(&'a AtomicBool);
+    fn counts(&self) -> (u64, u64) {
+        (0, self.events.counters.matched)
+    }
 
-impl Drop for EndForAll<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
+    fn progress(&self) -> Progress {
+        self.team.progress()
     }
 }
 
@@ -106,6 +76,8 @@ pub(super) struct Worker<'a, S: System + ?Sized, T: ConcurrentStore> {
     /// and the steps of one of them that were taken before.
     pub(super) tried: Vec<Step>,
     contention: Contention,
+    /// Whether something may be left over from when another store was full.
+    resumes: bool,
 }
 
 impl<'a, S: System + ?Sized, T: ConcurrentStore> Worker<'a, S, T> {
@@ -129,6 +101,7 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Worker<'a, S, T> {
             states: Vec::new(),
             tried: Vec::new(),
             contention: Contention::default(),
+            resumes: true,
         }
     }
 

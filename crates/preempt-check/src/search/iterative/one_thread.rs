@@ -1,0 +1,97 @@
+//! The phases of a search by one thread.
+//!
+//! Paper: [MQ07] Algorithm 1
+//!
+//! The log of visits is the queue of the present bucket: what is behind the cursor is yet to be expanded.
+
+use super::buckets::{Bucketed, DeferredVisit, row};
+use super::phases::PhasedSearch;
+use super::visited_set::LocalLog;
+use crate::search::shared::end::End;
+use crate::{Budget, Progress};
+use preempt_core::{BoundRow, System};
+
+/// A search by one thread, or by one of several that have a log each.
+pub(super) struct OneThread<'a, S: ?Sized, V: LocalLog> {
+    pub(super) bucketed: Bucketed<'a, S, V>,
+    /// The next visit to expand.
+    cursor: u32,
+    /// The visits of the bucket before after which processes had to wait.
+    pub(super) waiting: Vec<DeferredVisit>,
+    /// How many of them were run.
+    pub(super) waited: usize,
+}
+
+impl<'a, S: System + ?Sized, V: LocalLog> OneThread<'a, S, V> {
+    pub(super) fn new(bucketed: Bucketed<'a, S, V>) -> Self {
+        OneThread { bucketed, cursor: 0, waiting: Vec::new(), waited: 0 }
+    }
+
+    /// How many visits are yet to be expanded.
+    pub(super) fn backlog(&self) -> u32 {
+        self.bucketed.visited.logged() - self.cursor
+    }
+
+    /// Runs a batch; says whether there was anything to do.
+    pub(super) fn run_batch(&mut self) -> Result<bool, End> {
+        if self.waited < self.waiting.len() {
+            self.waited += self.bucketed.run_deferred(&self.waiting[self.waited..])?;
+            return Ok(true);
+        }
+        let logged = self.bucketed.visited.logged();
+        if self.cursor == logged {
+            return Ok(false);
+        }
+        self.cursor = self.bucketed.run_batch(self.cursor..logged)?;
+        self.bucketed.visited.pass(self.cursor);
+        Ok(true)
+    }
+
+    fn progress(&self) -> Progress {
+        let (bucketed, next) = (&self.bucketed, &self.bucketed.next);
+        Progress {
+            states: bucketed.states,
+            transitions: bucketed.transitions.saturating_add_signed(next.transitions),
+            queue: u64::from(self.backlog()) + next.visits.len() as u64,
+            memory: self.bytes(),
+            ..Progress::default()
+        }
+    }
+
+    /// Memory in use, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.bucketed.visited.bytes() + self.bucketed.own_bytes()
+    }
+}
+
+impl<S: System + ?Sized, V: LocalLog> PhasedSearch for OneThread<'_, S, V> {
+    fn start(&mut self) -> Result<(), End> {
+        self.bucketed.start()
+    }
+
+    fn run_phase(&mut self, budget: &mut Budget) -> Result<(), End> {
+        loop {
+            if let Some(stop) = budget.check_every(16, || self.progress()) {
+                return Err(End::Limit(stop));
+            }
+            if !self.run_batch()? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn has_next(&mut self) -> bool {
+        (self.waiting, self.waited) = (self.bucketed.take_deferred(), 0);
+        let Self { bucketed, waiting, .. } = self;
+        bucketed.next.ahead != 0 || waiting.iter().any(|deferred| bucketed.keeps_back(*deferred))
+    }
+
+    fn begin_next(&mut self) -> Result<(), End> {
+        self.bucketed.visited.begin_next();
+        self.bucketed.begin_next()
+    }
+
+    fn row(&self) -> BoundRow {
+        row(std::iter::once(&self.bucketed))
+    }
+}
