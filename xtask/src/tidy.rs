@@ -122,6 +122,8 @@ pub(crate) fn complaints(root: &Path) -> Result<Vec<String>> {
         }
     }
     check_papers_table(root, &with_paper, &mut complaints)?;
+    let architecture = fs::read_to_string(root.join("ARCHITECTURE.md"))?;
+    check_walk(&architecture, |name| fs::read_to_string(root.join(name)).ok(), &mut complaints);
     check_arrows(root, &mut complaints)?;
     check_circles(root, &mut complaints)?;
     check_unsafe(root, &mut complaints)?;
@@ -170,6 +172,36 @@ fn check_papers_table(
         }
     }
     Ok(())
+}
+
+/// The section of ARCHITECTURE.md whose functions must be where it says.
+const WALK: &str = "## Follow one state through the house";
+
+/// Every function that the walk names is in the file that it names before it.
+fn check_walk(
+    architecture: &str,
+    read: impl Fn(&str) -> Option<String>,
+    complaints: &mut Vec<String>,
+) {
+    let walk = architecture.lines().skip_while(|line| *line != WALK).skip(1);
+    let walk: Vec<&str> = walk.take_while(|line| !line.starts_with("## ")).collect();
+    if walk.is_empty() {
+        complaints.push(format!("ARCHITECTURE.md: has no section {WALK:?}"));
+    }
+    let (mut name, mut text) = (String::new(), None);
+    for word in walk.iter().flat_map(|line| line.split('`').skip(1).step_by(2)) {
+        if word.ends_with(".rs") {
+            (name, text) = (word.to_owned(), read(word));
+            if text.is_none() {
+                complaints.push(format!("ARCHITECTURE.md: the walk names {word}, which is gone"));
+            }
+        } else if let (Some(function), Some(text)) = (word.strip_suffix("()"), &text) {
+            let is_there = ["(", "<"].iter().any(|end| text.contains(&format!("fn {function}{end}")));
+            if !is_there {
+                complaints.push(format!("ARCHITECTURE.md: {name} has no function {function}"));
+            }
+        }
+    }
 }
 
 fn check_arrows(root: &Path, complaints: &mut Vec<String>) -> Result<()> {
@@ -318,6 +350,23 @@ mod tests {
             [
                 "crates/x/src/a.rs: does not open with a //! header",
                 "crates/x/src/a.rs:1: white space at the end"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_walk_past_what_is_gone_is_noticed() {
+        let read = |name: &str| (name == "a.rs").then(|| "fn here<T>() {}".to_owned());
+        let mut complaints = Vec::new();
+        let walk = format!("{WALK}\n1. `a.rs`, `here()` and `there()`.\n2. `b.rs`\n## Next\n`c.rs`\n");
+        check_walk(&walk, read, &mut complaints);
+        check_walk("## Next\n", read, &mut complaints);
+        assert_eq!(
+            complaints,
+            [
+                "ARCHITECTURE.md: a.rs has no function there".to_owned(),
+                "ARCHITECTURE.md: the walk names b.rs, which is gone".to_owned(),
+                format!("ARCHITECTURE.md: has no section {WALK:?}"),
             ]
         );
     }
