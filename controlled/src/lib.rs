@@ -63,6 +63,8 @@ mod check;
 mod coverage;
 #[path = "../../crates/preempt-check/src/options.rs"]
 mod options;
+#[path = "../../crates/preempt-check/src/plan.rs"]
+mod plan;
 #[path = "../../crates/preempt-check/src/preemptions.rs"]
 mod preemptions;
 #[path = "../../crates/preempt-check/src/property/mod.rs"]
@@ -76,8 +78,9 @@ pub mod store;
 
 pub use answer::{Answer, Assertions, Counterexample, Covered, Finding, conclude, time_to_show};
 pub use budget::{Budget, Phase, Progress, available_memory};
-pub use check::{Check, useful_of};
+pub use check::{Check, clamp_threads};
 pub use options::{Compatibility, Options, Reduction, Sampler, Search, Storage};
+pub use plan::{Executor, Frontier, Plan};
 pub use preemptions::Preemptions;
 pub use search::{Simplest, simplest};
 

@@ -196,7 +196,8 @@ fn check_walk(
                 complaints.push(format!("ARCHITECTURE.md: the walk names {word}, which is gone"));
             }
         } else if let (Some(function), Some(text)) = (word.strip_suffix("()"), &text) {
-            let is_there = ["(", "<"].iter().any(|end| text.contains(&format!("fn {function}{end}")));
+            let is_there =
+                ["(", "<"].iter().any(|end| text.contains(&format!("fn {function}{end}")));
             if !is_there {
                 complaints.push(format!("ARCHITECTURE.md: {name} has no function {function}"));
             }
@@ -358,7 +359,8 @@ mod tests {
     fn a_walk_past_what_is_gone_is_noticed() {
         let read = |name: &str| (name == "a.rs").then(|| "fn here<T>() {}".to_owned());
         let mut complaints = Vec::new();
-        let walk = format!("{WALK}\n1. `a.rs`, `here()` and `there()`.\n2. `b.rs`\n## Next\n`c.rs`\n");
+        let walk =
+            format!("{WALK}\n1. `a.rs`, `here()` and `there()`.\n2. `b.rs`\n## Next\n`c.rs`\n");
         check_walk(&walk, read, &mut complaints);
         check_walk("## Next\n", read, &mut complaints);
         assert_eq!(

@@ -2,10 +2,11 @@
 
 use crate::budget::{available_memory_beside, threads_that_fit};
 use crate::coverage::{field_bits, in_bits, lossy_in_parallel, misses, omissions, weaken};
-use crate::search::partitioned::Elsewhere;
+use crate::plan::{Executor, Frontier, Plan, is_bounded, plan};
+use crate::search::partitioned::RemoteSearch;
 use crate::search::{
-    bounded, breadth_first, by_buckets, depth_first, iterative_depth, longest_of_a_few,
-    needs_stack, parallel, parallel_adaptive, simplify, swarm,
+    breadth_first, by_buckets, depth_first, iterative_depth, longest_of_a_few, parallel,
+    parallel_adaptive, simplify, swarm, with_counts,
 };
 use crate::store::concurrent::ConcurrentStore;
 use crate::store::concurrent::bitstate::SharedBitstate;
@@ -14,8 +15,8 @@ use crate::store::concurrent::exact::SharedExact;
 use crate::store::concurrent::tree::SharedTree;
 use crate::store::{Access, Adaptive, Compact, Exact, Store, Tree, note_tree};
 use crate::{
-    Answer, Budget, Compatibility, Covered, Finding, Options, Phase, Preemptions, Progress,
-    Reduction, Search, Storage, conclude, time_to_show,
+    Answer, Budget, Compatibility, Covered, Finding, Options, Phase, Progress, Reduction, Storage,
+    conclude, time_to_show,
 };
 use preempt_core::{Stop, System};
 use std::sync::atomic::AtomicBool;
@@ -99,7 +100,7 @@ pub struct Check<'a> {
     options: Options,
     interrupt: Option<&'a AtomicBool>,
     listener: Option<&'a mut (dyn FnMut(&Progress) + Send)>,
-    elsewhere: Option<&'a dyn Elsewhere>,
+    elsewhere: Option<&'a dyn RemoteSearch>,
 }
 
 impl<'a> Check<'a> {
@@ -148,7 +149,7 @@ impl<'a> Check<'a> {
     }
 
     /// Has the search made elsewhere: on several machines, in files.
-    pub fn elsewhere(mut self, elsewhere: Option<&'a dyn Elsewhere>) -> Self {
+    pub fn elsewhere(mut self, elsewhere: Option<&'a dyn RemoteSearch>) -> Self {
         self.elsewhere = elsewhere;
         self
     }
@@ -162,10 +163,10 @@ impl<'a> Check<'a> {
     /// Searches, and gives what was found, to be [concluded](crate::conclude) by the caller.
     pub fn find(self) -> Finding {
         let system = self.system;
-        let searches: Searches<'_> =
-            (&|options, budget| search(system, options, budget), &|options, finding, budget| {
-                simplify(system, options, finding, budget)
-            });
+        let searches: Searches<'_> = (
+            &|plan, options, budget| search(system, plan, options, budget),
+            &|options, finding, budget| simplify(system, options, finding, budget),
+        );
         self.find_by(searches)
     }
 
@@ -175,19 +176,44 @@ impl<'a> Check<'a> {
     pub fn find_compiled_for<S: System + ?Sized>(self, system: &S) -> Finding {
         let plain = self.system;
         let searches: Searches<'_> = (
-            &|options, budget| match is_usual(options) {
-                true => usual(system, options, budget),
-                false => search(plain, options, budget),
+            &|plan, options, budget| match is_usual(plan) {
+                true => usual(system, plan, options, budget),
+                false => search(plain, plan, options, budget),
             },
             &|options, finding, budget| simplify(system, options, finding, budget),
         );
         self.find_by(searches)
     }
 
+    /// How the check is made, if it is made here.
+    pub fn plan(&self) -> Plan {
+        let mut options = self.options.clone();
+        options.threads = options.threads.min(clamp_threads(usize::MAX));
+        self.make_plan(&mut options)
+    }
+
+    /// Chooses, and changes in the options what cannot be had as it was asked for.
+    fn make_plan(&self, options: &mut Options) -> Plan {
+        let longest = match options.storage {
+            // Within a bound no state beyond it is looked at.
+            Storage::Auto if is_bounded(options) => initial_length(self.system),
+            Storage::Auto => longest_of_a_few(self.system),
+            _ => 0,
+        };
+        if longest >= LONG_STATE {
+            options.storage = Storage::Tree;
+        }
+        let mut plan = plan(options, usual_threads());
+        if longest >= LONG_STATE {
+            plan.notes.push(format!("states of {longest} bytes are kept compressed (tree)"));
+        }
+        plan
+    }
+
     fn find_by(mut self, (search, simplify): Searches<'_>) -> Finding {
         let system = self.system;
-        let useful = useful_threads().min(threads_that_fit().unwrap_or(usize::MAX)).max(1);
         let wanted = self.options.threads;
+        let useful = clamp_threads(usize::MAX);
         self.options.threads = wanted.min(useful);
         let available = available_memory_beside(threads_in_order(&self.options)) / 16 * 15;
         let memory = self.options.memory.unwrap_or(available);
@@ -201,36 +227,26 @@ impl<'a> Check<'a> {
         if let Some(flag) = self.interrupt {
             budget = budget.interrupt(flag);
         }
-        if let Some(listener) = self.listener {
+        if let Some(listener) = self.listener.take() {
             budget = budget.listener(listener);
-        }
-        let mut notes = Vec::new();
-        if self.options.storage == Storage::ClearyTree && access(&self.options) == Access::Load {
-            self.options.storage = Storage::Tree;
-            notes.push(PLAIN_TREE.into());
         }
         let mut finding = match self.elsewhere {
             Some(elsewhere) => elsewhere.safety(system, &self.options, &mut budget),
             None => {
-                if self.options.storage == Storage::Auto {
-                    // Within a bound no state beyond it is looked at.
-                    let longest = match is_bounded(&self.options) {
-                        true => initial_length(system),
-                        false => longest_of_a_few(system),
-                    };
-                    if longest >= LONG_STATE {
-                        self.options.storage = Storage::Tree;
-                        notes.push(format!("states of {longest} bytes are kept compressed (tree)"));
-                    }
+                let mut options = self.options.clone();
+                let plan = self.make_plan(&mut options);
+                let mut finding = search(&plan, &options, &mut budget);
+                if finding.reduction_useless {
+                    options.reduction = Reduction::None;
+                    let plan = self.make_plan(&mut options);
+                    finding = search(&plan, &options, &mut budget);
+                    finding.notes.push(REDUCTION_USELESS.into());
                 }
-                search(&self.options, &mut budget)
+                finding.notes.splice(0..0, plan.notes);
+                self.options = options;
+                finding
             }
         };
-        if finding.reduction_useless {
-            let options = Options { reduction: Reduction::None, ..self.options.clone() };
-            finding = search(&options, &mut budget);
-            finding.notes.push(REDUCTION_USELESS.into());
-        }
         let simplifies = self.elsewhere.is_none_or(|elsewhere| elsewhere.simplifies());
         if finding.counterexample.is_some() {
             budget.announce(Phase::Simplify);
@@ -241,7 +257,6 @@ impl<'a> Check<'a> {
             let show = time_to_show(system, &finding, &budget);
             simplify(&self.options, &mut finding, &mut budget.simplify(limit).reserve(show));
         }
-        finding.notes.extend(notes);
         if memory > available {
             finding.notes.push(format!(
                 "the memory limit was lowered to the {} MiB that are available",
@@ -258,21 +273,27 @@ impl<'a> Check<'a> {
 }
 
 /// How to look for a violation, and for a simpler one.
-type Searches<'a> =
-    (&'a dyn Fn(&Options, &mut Budget) -> Finding, &'a dyn Fn(&Options, &mut Finding, &mut Budget));
+type Searches<'a> = (
+    &'a dyn Fn(&Plan, &Options, &mut Budget) -> Finding,
+    &'a dyn Fn(&Options, &mut Finding, &mut Budget),
+);
 
 /// How many of so many threads are of use on this machine, and can be had.
-pub fn useful_of(threads: usize) -> usize {
+pub fn clamp_threads(threads: usize) -> usize {
     threads.clamp(1, useful_threads().min(threads_that_fit().unwrap_or(usize::MAX)).max(1))
 }
 
-/// How many threads a search may use that is the same at any number of them. Where the address space is limited, only who asks
-/// for several gets them.
+/// How many threads a search may use that is the same at any number of them. Where the address space is limited, several are used
+/// on request only.
 fn threads_in_order(options: &Options) -> usize {
-    match options.threads {
-        0 if threads_that_fit().is_some() => 1,
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        threads => threads,
+    if options.threads == 0 { usual_threads() } else { options.threads }
+}
+
+/// How many threads are used by searches that are the same at any number of them, if none was asked for.
+fn usual_threads() -> usize {
+    match threads_that_fit() {
+        Some(_) => 1,
+        None => std::thread::available_parallelism().map_or(1, usize::from),
     }
 }
 
@@ -296,10 +317,6 @@ fn initial_length(system: &dyn System) -> usize {
     state.len()
 }
 
-/// Said of a compressed tree that cannot be used.
-const PLAIN_TREE: &str =
-    "states were kept in a plain tree: within a bound something is remembered of each state";
-
 /// Said of a reduction that left nothing out.
 const REDUCTION_USELESS: &str = "reduction was switched off: in the first tens of thousands of states it left out almost nothing";
 
@@ -309,98 +326,69 @@ const SIMPLEST_AT_LEAST: Duration = Duration::from_secs(10);
 
 /// Whether a search is one of those that most checks are made by. Others are compiled once, for
 /// systems of any type: each takes seconds to compile.
-fn is_usual(options: &Options) -> bool {
-    let ordered = matches!(options.search, Search::Auto | Search::Depth | Search::Breadth);
-    let stored = match options.storage {
-        Storage::Auto => !is_bounded(options) || !needs_stack(options),
-        Storage::Tree | Storage::ClearyTree | Storage::Bitstate { .. } => !is_bounded(options),
-        Storage::Exact | Storage::Compact => false,
-    };
-    let threads = options.threads <= 1 || why_not_parallel(options).is_none();
-    let ours = options.compatibility == Compatibility::None && options.swarm.is_none();
-    ordered && stored && threads && ours
+fn is_usual(plan: &Plan) -> bool {
+    match plan.frontier {
+        Frontier::Stack | Frontier::Levels | Frontier::Chunks => {
+            !matches!(plan.store, Storage::Exact | Storage::Compact)
+        }
+        Frontier::Buckets => plan.store == Storage::Auto,
+        _ => false,
+    }
 }
 
 /// The [usual](is_usual) searches.
-fn usual<S: System + ?Sized>(system: &S, options: &Options, budget: &mut Budget) -> Finding {
-    if options.threads > 1 && !is_bounded(options) && !is_in_order(options) {
+fn usual<S: System + ?Sized>(
+    system: &S,
+    plan: &Plan,
+    options: &Options,
+    budget: &mut Budget,
+) -> Finding {
+    if plan.frontier == Frontier::Chunks {
         return search_in_parallel(system, options, budget);
     }
     let limit = budget.memory_limit();
-    match options.storage {
-        Storage::Tree => unbounded(system, &mut Tree::new(limit), options, budget),
+    match plan.store {
+        Storage::Tree => unbounded(system, &mut Tree::new(limit), plan, options, budget),
         Storage::Bitstate { bits, hashes } => in_bits((bits, hashes), limit, options, |store| {
-            unbounded(system, store, options, budget)
+            unbounded(system, store, plan, options, budget)
         }),
-        _ => adaptive(limit, options, |store| match is_bounded(options) {
-            true => by_buckets(system, store, options, budget),
-            false => unbounded(system, store, options, budget),
+        _ => adaptive(limit, options, |store| match plan.frontier {
+            Frontier::Buckets => by_buckets(system, store, options, budget),
+            _ => unbounded(system, store, plan, options, budget),
         }),
     }
 }
 
 /// Every search.
-fn search(system: &dyn System, options: &Options, budget: &mut Budget) -> Finding {
-    if let Some(seed) = options.swarm {
-        return swarm(system, seed, options, budget);
-    }
+fn search(system: &dyn System, plan: &Plan, options: &Options, budget: &mut Budget) -> Finding {
     let limit = budget.memory_limit();
-    let mut notes = Vec::new();
-    if options.threads > 1 {
-        match why_not_parallel(options) {
-            None if is_bounded(options) || is_in_order(options) => {}
-            None => return search_in_parallel(system, options, budget),
-            Some(reason) => notes.push(format!("one thread was used: {reason}")),
+    match (plan.frontier, plan.store) {
+        (Frontier::Swarm(seed), _) => swarm(system, seed, options, budget),
+        (Frontier::GrowingStack(step), _) => iterative_depth(system, step, options, budget),
+        (Frontier::Chunks, _) => search_in_parallel(system, options, budget),
+        (_, Storage::Auto | Storage::ClearyTree) => {
+            adaptive(limit, options, |store| search_with(system, store, plan, options, budget))
+        }
+        (_, Storage::Exact) => search_with(system, &mut Exact::new(limit), plan, options, budget),
+        (_, Storage::Tree) => search_with(system, &mut Tree::new(limit), plan, options, budget),
+        (Frontier::Buckets, Storage::Compact | Storage::Bitstate { .. })
+            if plan.executor != Executor::OneThread =>
+        {
+            lossy_in_parallel(system, options, budget)
+        }
+        (_, Storage::Compact) => {
+            let numbered = options.reduction != Reduction::None || is_bounded(options);
+            let mut store = Compact::new(limit, numbered);
+            let mut finding = search_with(system, &mut store, plan, options, budget);
+            finding.coverage = Some(omissions(store.expected_omissions()));
+            weaken(finding)
+        }
+        (_, Storage::Bitstate { bits, hashes }) => {
+            in_bits((bits, hashes), limit, options, |store| {
+                search_with(system, store, plan, options, budget)
+            })
         }
     }
-    let mut finding = match options.search {
-        Search::IterativeDepth { step } => iterative_depth(system, step, options, budget),
-        _ => search_alone(system, options, limit, budget),
-    };
-    finding.notes.splice(0..0, notes);
-    finding
-}
-
-/// What about the options does not go together with several threads.
-fn why_not_parallel(options: &Options) -> Option<&'static str> {
-    if matches!(options.search, Search::Sample { .. } | Search::IterativeDepth { .. }) {
-        return Some("several threads explore everything, in no particular order");
-    }
-    if options.compatibility != Compatibility::None {
-        return Some("Spin's rules follow one depth-first search");
-    }
-    if is_bounded(options) {
-        return needs_stack(options).then_some("a depth-first search within a bound is sequential");
-    }
-    if options.search == Search::Depth {
-        return Some("several threads explore in no particular order, not depth-first");
-    }
-    if options.depth.is_some() && !is_in_order(options) {
-        return Some("several threads explore in no particular order and do not track depth");
-    }
-    if options.storage == Storage::ClearyTree {
-        return Some("several threads refer to states by numbers, which this store has not");
-    }
-    None
-}
-
-/// Whether several threads keep to the order of one: breadth-first and without reduction, one thread inserts what all expand.
-fn is_in_order(options: &Options) -> bool {
-    let is_asked_for = match options.search {
-        Search::Breadth => true,
-        Search::Auto => {
-            let is_lossy = matches!(options.storage, Storage::Compact | Storage::Bitstate { .. });
-            options.depth.is_some() && !is_lossy
-        }
-        _ => false,
-    };
-    let is_ours = options.compatibility == Compatibility::None && options.swarm.is_none();
-    is_asked_for && is_ours && options.reduction == Reduction::None && !is_bounded(options)
-}
-
-/// Whether several threads search bucket by bucket over stores that do not keep the states.
-fn is_lossy_parallel(options: &Options) -> bool {
-    options.threads > 1 && is_bounded(options) && why_not_parallel(options).is_none()
 }
 
 fn search_in_parallel<S: System + ?Sized>(
@@ -445,10 +433,6 @@ fn search_in_parallel<S: System + ?Sized>(
     numbers.seconds = budget.elapsed().as_secs_f64();
     numbers.bytes_per_state = bytes as f64 / numbers.states.max(1) as f64;
     numbers.memory_bytes = budget.peak_memory().max(bytes) as u64;
-    if options.search == Search::Breadth {
-        let note = "several threads explore in no particular order, not breadth-first";
-        finding.notes.push(note.into());
-    }
     finding
 }
 
@@ -464,41 +448,6 @@ fn in_parallel<S: System + ?Sized, T: ConcurrentStore>(
     match store {
         Some(store) => (conclude(finding, &store), store.bytes()),
         None => (finding, 0),
-    }
-}
-
-fn search_alone(
-    system: &dyn System,
-    options: &Options,
-    limit: usize,
-    budget: &mut Budget,
-) -> Finding {
-    match options.storage {
-        Storage::Auto | Storage::ClearyTree => {
-            adaptive(limit, options, |store| search_with(system, store, options, budget))
-        }
-        Storage::Exact => search_with(system, &mut Exact::new(limit), options, budget),
-        Storage::Tree => search_with(system, &mut Tree::new(limit), options, budget),
-        Storage::Compact | Storage::Bitstate { .. } if is_lossy_parallel(options) => {
-            lossy_in_parallel(system, options, budget)
-        }
-        Storage::Compact => {
-            let numbered = options.reduction != Reduction::None || is_bounded(options);
-            let mut store = Compact::new(limit, numbered);
-            let mut finding = search_with(system, &mut store, options, budget);
-            finding.coverage = Some(omissions(store.expected_omissions()));
-            weaken(finding)
-        }
-        // Spin's rules under a bound look states up by their number, which a table of bits has not.
-        Storage::Bitstate { .. } if is_spin_bounded(options) => {
-            let mut finding = search_with(system, &mut Exact::new(limit), options, budget);
-            let note = "states were stored exactly: under a bound, Spin's rules need their numbers";
-            finding.notes.push(note.into());
-            finding
-        }
-        Storage::Bitstate { bits, hashes } => in_bits((bits, hashes), limit, options, |store| {
-            search_with(system, store, options, budget)
-        }),
     }
 }
 
@@ -529,51 +478,43 @@ fn access(options: &Options) -> Access {
     }
 }
 
+/// A search over some store by one thread, or by several that keep to its order or have stores of their own.
 fn search_with<T: Store>(
     system: &dyn System,
     store: &mut T,
+    plan: &Plan,
     options: &Options,
     budget: &mut Budget,
 ) -> Finding {
-    if let Search::Sample { sampler, seed } = options.search {
-        return (sampler.run)(system, store, seed, options, budget);
+    match plan.frontier {
+        Frontier::Samples(sampler, seed) => (sampler.run)(system, store, seed, options, budget),
+        Frontier::Buckets if store.is_exact() => by_buckets(system, store, options, budget),
+        Frontier::Buckets | Frontier::CountedStack | Frontier::SpinStack => {
+            with_counts(system, store, plan.frontier, options, budget)
+        }
+        _ => unbounded(system, store, plan, options, budget),
     }
-    if is_bounded(options) {
-        return bounded(system, store, options, budget);
-    }
-    unbounded(system, store, options, budget)
 }
 
 /// A search of all executions, however many preemptions they need.
 fn unbounded<S: System + ?Sized, T: Store>(
     system: &S,
     store: &mut T,
+    plan: &Plan,
     options: &Options,
     budget: &mut Budget,
 ) -> Finding {
-    let depth = match options.search {
-        Search::Depth => true,
-        Search::Breadth | Search::Sample { .. } | Search::IterativeDepth { .. } => false,
-        // A stack lets reduction skip more than a queue does, and remembers the way back where
-        // the store does not keep the states.
-        Search::Auto => options.reduction != Reduction::None || !store.is_exact(),
+    let threads = match plan.executor {
+        Executor::OneThread => 1,
+        Executor::InOrder(threads) | Executor::Threads(threads) => threads,
     };
-    let mut finding = match depth {
-        true => depth_first(system, store, options, budget),
-        false => breadth_first(system, store, options, threads_in_order(options), budget),
+    let mut finding = match plan.frontier {
+        Frontier::Stack => depth_first(system, store, options, budget),
+        _ => breadth_first(system, store, options, threads, budget),
     };
     let numbers = &mut finding.statistics;
     numbers.seconds = budget.elapsed().as_secs_f64();
     numbers.bytes_per_state = store.bytes() as f64 / store.len().max(1) as f64;
     numbers.memory_bytes = budget.peak_memory().max(store.bytes()) as u64;
     finding
-}
-
-fn is_spin_bounded(options: &Options) -> bool {
-    is_bounded(options) && options.compatibility != Compatibility::None
-}
-
-/// Whether executions are explored by their preemptions.
-fn is_bounded(options: &Options) -> bool {
-    options.preemptions != Preemptions::Any
 }

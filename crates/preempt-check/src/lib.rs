@@ -9,6 +9,7 @@ mod budget;
 mod check;
 mod coverage;
 mod options;
+mod plan;
 mod platform;
 mod preemptions;
 pub mod property;
@@ -20,7 +21,8 @@ pub use answer::{
     Answer, Assertions, Counterexample, Covered, Finding, conclude, conclude_until, time_to_show,
 };
 pub use budget::{Budget, Phase, Progress, available_memory};
-pub use check::{Check, useful_of};
+pub use check::{Check, clamp_threads};
 pub use options::{Compatibility, Options, Reduction, Sampler, Search, Storage};
+pub use plan::{Executor, Frontier, Plan};
 pub use preemptions::Preemptions;
 pub use search::{Simplest, simplest};

@@ -12,8 +12,8 @@ use formulas::random_property;
 use guarded::{Guarded, random_system};
 use preempt_check::property::{Fair, Product, Stutter, Watched};
 use preempt_check::search::partitioned::{
-    Cycles, Owner, Partition, Saver, Share, Time, combine, explore, explore_cycles, partition,
-    trace_back,
+    Cycles, Owner, Partition, PartitionResult, Saver, Time, combine, explore, explore_cycles,
+    partition, trace_back,
 };
 use preempt_check::{
     Budget, Check, Counterexample, Finding, Options, Preemptions, Reduction, Search,
@@ -187,7 +187,7 @@ fn buckets_are_exact() {
 }
 
 /// What was saved of one owner.
-type Saved = (Share, Vec<(Time, Vec<u8>)>);
+type Saved = (PartitionResult, Vec<(Time, Vec<u8>)>);
 
 /// Saves once, at the so manieth opportunity, and ends the search.
 struct Once {
@@ -201,7 +201,7 @@ impl Once {
         self,
         owners: impl Iterator<Item = &'a mut (dyn Partition + 'b)>,
     ) -> bool {
-        let mut all = Share::default();
+        let mut all = PartitionResult::default();
         self.saved.iter().for_each(|(share, _)| all.add(share));
         let was_saved = !self.saved.is_empty();
         let mut sections: Vec<_> =

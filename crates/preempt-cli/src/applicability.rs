@@ -166,6 +166,12 @@ const TABLE: &[Row] = &[
     row("method", |r| !r.boolean(), BOOLEAN_ONLY),
     row("target", |r| !r.boolean(), BOOLEAN_ONLY),
     row("dialect", |r| !r.boolean(), BOOLEAN_ONLY),
+    row("explain_plan", |r| r.boolean(), PROMELA_ONLY),
+    row(
+        "explain_plan",
+        |r| r.in_files() || r.spreads(),
+        "cannot be combined with --disk, --checkpoint, --processes or --hosts: there is one way to search there",
+    ),
     // States in files.
     row("disk", |r| r.boolean(), PROMELA_ONLY),
     row("checkpoint", |r| r.boolean(), PROMELA_ONLY),
@@ -374,6 +380,11 @@ const TABLE: &[Row] = &[
     // Output.
     row(
         "report",
+        |r| r.prints_json(),
+        "cannot be combined with --json on standard output: give --json a file",
+    ),
+    row(
+        "explain_plan",
         |r| r.prints_json(),
         "cannot be combined with --json on standard output: give --json a file",
     ),

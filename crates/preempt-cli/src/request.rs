@@ -3,8 +3,8 @@
 use crate::arguments::{
     Backend, CheckArguments, Compat, ModelArguments, SearchOrder, StoreKind, Switch,
 };
-use crate::deadline;
 use crate::terminal::{INTERRUPTED, ProgressLine};
+use crate::{deadline, output};
 use preempt_verify::promela::{self, Selection, Settings};
 use preempt_verify::{
     Compatibility, Control, Event, Preemptions, Reduction, Request, Search, Storage,
@@ -67,6 +67,7 @@ pub(crate) fn request(arguments: &CheckArguments) -> Request {
         fair: arguments.fair,
         memory: arguments.memory,
         threads: arguments.threads.unwrap_or(0),
+        explain_plan: arguments.explain_plan,
         elsewhere: None,
     }
 }
@@ -119,6 +120,7 @@ impl Watcher {
     pub(crate) fn see(&self, event: Event<'_>) {
         let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
+            Event::Plan(plan) => output::print(&format!("plan: {plan}\n")),
             Event::Progress(progress) => {
                 deadline::note(progress);
                 line.show(progress);

@@ -7,7 +7,7 @@
 use crate::arguments::CheckArguments;
 use crate::failure::Failure;
 use crate::output::complain;
-use preempt_check::search::partitioned::Elsewhere;
+use preempt_check::search::partitioned::RemoteSearch;
 use preempt_disk::checkpoint;
 use preempt_disk::{Broken, Manifest, OnDisk, Saved};
 use preempt_promela::model::Model;
@@ -26,7 +26,7 @@ const SECRET: &str = "PREEMPT_SECRET";
 /// Where a search is made.
 #[derive(Default)]
 pub(crate) struct Spread {
-    elsewhere: Option<Arc<dyn Elsewhere>>,
+    elsewhere: Option<Arc<dyn RemoteSearch>>,
     is_silent: bool,
     #[cfg(feature = "cluster")]
     _children: Option<local::Children>,
@@ -34,7 +34,7 @@ pub(crate) struct Spread {
 
 impl Spread {
     /// Who makes the searches, if they are not made here.
-    pub(crate) fn elsewhere(&self) -> Option<Arc<dyn Elsewhere>> {
+    pub(crate) fn elsewhere(&self) -> Option<Arc<dyn RemoteSearch>> {
         self.elsewhere.clone()
     }
 

@@ -93,6 +93,33 @@ fn messages_left_behind_matter_on_request() {
     assert!(stdout(&spin).starts_with("pan:1: invalid end state (at depth "), "{}", stdout(&spin));
 }
 
+/// One line before the search: each choice is named, and follows from the options.
+#[test]
+fn a_plan_is_explained_in_one_line() {
+    let plan = |options: &[&str]| {
+        let output = preempt(
+            &[&["check", "peterson.pml", "--no-claim", "--explain-plan"], options].concat(),
+        );
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        let text = stdout(&output);
+        let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("plan: ")).collect();
+        assert_eq!(lines.len(), 1, "{text}");
+        assert!(text.starts_with("plan: store "), "{text}");
+        assert!(lines[0].contains("; executor "), "{text}");
+        lines[0].to_owned()
+    };
+    assert!(plan(&[]).contains("frontier stack (depth-first, where reduction"));
+    assert!(plan(&["--por", "off"]).contains("frontier levels"));
+    assert!(plan(&["--bound", "1", "-q"]).contains("frontier buckets"));
+    assert!(plan(&["--store", "tree"]).contains("store tree"));
+    let together = plan(&["--bound", "2", "--threads", "2", "--por", "off"]);
+    assert!(together.contains("executor 2 threads") && together.contains("reduction none"));
+    let alone = plan(&["--search", "dfs", "--threads", "2"]);
+    assert!(alone.contains("executor one thread") && alone.contains("not depth-first"), "{alone}");
+    assert_eq!(code(&preempt(&["check", "peterson.pml", "--explain-plan", "--json"])), 2);
+    assert_eq!(code(&preempt(&["check", "boolean/bluetooth-1-1.bp", "--explain-plan"])), 2);
+}
+
 #[test]
 fn iterating_finds_the_least_bound() {
     let report = json(&preempt(&["check", "peterson_no_turn.pml", "--iterate", "--json"]));

@@ -4,8 +4,8 @@ use crate::mailbox::About;
 use crate::saving::Saving;
 use crate::team::{Lost, Team, read_goal, read_way, write_goal, write_way};
 use preempt_check::search::partitioned::{
-    Crew, Cycles, Damaged, Goal, Outcome, Partition, Pass, Reader, Share, Totals, Walked, Way,
-    Writer, along, find_cycle,
+    CycleOwners, Cycles, Damaged, Outcome, Partition, PartitionResult, Pass, Reader, Totals,
+    TraceSegment, TraceTarget, Walked, Writer, along, find_cycle,
 };
 use preempt_check::{Budget, Counterexample};
 use preempt_core::{Step, System, ViolationKind};
@@ -62,7 +62,7 @@ pub(crate) fn cycles(
     }
     let mut all = gather_shares(team, part)?;
     let totals = gather_totals(team, part)?;
-    let mut result = Outcome { all: Share::default(), steps: None, cycle_start: None };
+    let mut result = Outcome { all: PartitionResult::default(), steps: None, cycle_start: None };
     if all.site.is_some() {
         result.steps = seek_all(team, part, &all)?;
     } else if all.stop.is_none() {
@@ -89,11 +89,11 @@ fn send_share(team: &mut Team<'_>, part: &dyn Partition) {
     team.send(0, About::Found, writer.bytes);
 }
 
-fn gather_shares(team: &mut Team<'_>, part: &dyn Partition) -> Result<Share, Lost> {
-    let mut all = Share::default();
+fn gather_shares(team: &mut Team<'_>, part: &dyn Partition) -> Result<PartitionResult, Lost> {
+    let mut all = PartitionResult::default();
     all.add(&part.share());
     for bytes in team.gather(About::Found)? {
-        all.add(&Share::read(&mut Reader::new(&bytes)).map_err(|Damaged| Lost)?);
+        all.add(&PartitionResult::read(&mut Reader::new(&bytes)).map_err(|Damaged| Lost)?);
     }
     Ok(all)
 }
@@ -110,11 +110,11 @@ fn gather_totals(team: &mut Team<'_>, part: &Cycles<'_>) -> Result<Totals, Lost>
 fn seek_all(
     team: &mut Team<'_>,
     part: &mut dyn Partition,
-    all: &Share,
+    all: &PartitionResult,
 ) -> Result<Option<Vec<Step>>, Lost> {
     let Some(site) = &all.site else { return Ok(None) };
     let mut failed = false;
-    let steps = along(site, |goal: &Goal| {
+    let steps = along(site, |goal: &TraceTarget| {
         seek(team, part, goal).unwrap_or_else(|Lost| {
             failed = true;
             None
@@ -124,7 +124,11 @@ fn seek_all(
 }
 
 /// A predecessor: everybody looks for one among his own states.
-fn seek(team: &mut Team<'_>, part: &mut dyn Partition, goal: &Goal) -> Result<Option<Way>, Lost> {
+fn seek(
+    team: &mut Team<'_>,
+    part: &mut dyn Partition,
+    goal: &TraceTarget,
+) -> Result<Option<TraceSegment>, Lost> {
     let mut writer = Writer::default();
     writer.number(SEEK);
     write_goal(&mut writer, goal);
@@ -163,7 +167,7 @@ impl Leader<'_, '_, '_, '_, '_> {
     }
 }
 
-impl Crew for Leader<'_, '_, '_, '_, '_> {
+impl CycleOwners for Leader<'_, '_, '_, '_, '_> {
     fn run(&mut self, pass: Pass) -> Option<Totals> {
         if pass == Pass::Forward && self.save().is_err() {
             self.lost = true;
@@ -214,7 +218,7 @@ impl Crew for Leader<'_, '_, '_, '_, '_> {
         read().ok()
     }
 
-    fn seek(&mut self, goal: &Goal) -> Option<Way> {
+    fn seek(&mut self, goal: &TraceTarget) -> Option<TraceSegment> {
         seek(self.team, self.part, goal).unwrap_or_else(|Lost| {
             self.lost = true;
             None
@@ -241,7 +245,7 @@ fn obey(
             (FINISH, _) => return Outcome::read(&mut reader).map_err(|Damaged| Lost),
             (SEEK, part) => {
                 let goal = read_goal(&mut reader).map_err(|Damaged| Lost)?;
-                let way: Option<Way> = match part {
+                let way: Option<TraceSegment> = match part {
                     Follower::Finite(part) => part.seek(&goal),
                     Follower::Infinite(part, _) => part.seek(&goal),
                 };

@@ -33,7 +33,8 @@ pub use saving::Plan;
 use handshake::Terms;
 use preempt_check::search::nested::NestedOptions;
 use preempt_check::search::partitioned::{
-    Cycles, Elsewhere, Outcome, Owner, Partition, Share, finite_options, note_reduction, partition,
+    Cycles, Outcome, Owner, Partition, PartitionResult, RemoteSearch, finite_options,
+    note_reduction, partition,
 };
 use preempt_check::{Budget, Finding, Options};
 use preempt_core::{Stop, System, ViolationKind};
@@ -225,7 +226,7 @@ impl Cluster {
             let outcome = result.unwrap_or_else(|partial| {
                 let (share, progress) = *partial;
                 // What the others had, as far as they have said.
-                let mut all = Share { stop: Some(Stop::PeerLost), site: None, ..share };
+                let mut all = PartitionResult { stop: Some(Stop::PeerLost), site: None, ..share };
                 if owner.me == 0 {
                     all.states = progress.states.max(all.states);
                     all.matched = progress.transitions.saturating_sub(all.states);
@@ -271,7 +272,7 @@ impl Cluster {
 
 /// Nothing is known.
 fn lost() -> Outcome {
-    let all = Share { stop: Some(Stop::PeerLost), ..Share::default() };
+    let all = PartitionResult { stop: Some(Stop::PeerLost), ..PartitionResult::default() };
     Outcome { all, steps: None, cycle_start: None }
 }
 
@@ -300,7 +301,7 @@ impl Work<'_> {
         owner: Owner,
         budget: &mut Budget<'_>,
         mut saving: Option<Saving<'_>>,
-    ) -> Result<Outcome, Box<(Share, preempt_check::Progress)>> {
+    ) -> Result<Outcome, Box<(PartitionResult, preempt_check::Progress)>> {
         match self {
             Work::Finite => {
                 let mut part = partition(system, options, owner, budget);
@@ -334,7 +335,7 @@ fn begin(part: &mut dyn Partition, saving: Option<&Saving<'_>>) {
     }
 }
 
-impl Elsewhere for Cluster {
+impl RemoteSearch for Cluster {
     fn safety(&self, system: &dyn System, options: &Options, budget: &mut Budget<'_>) -> Finding {
         let (outcome, notes) = self.search(system, options, budget, &Work::Finite);
         let mut finding = outcome.finding(system, options, ViolationKind::AcceptanceCycle);

@@ -4,7 +4,9 @@
 //! so that everybody has it when everything of that time has arrived. Then nothing is under way: each worker writes its part and waits. When
 //! all have written, the first worker writes the manifest and lets them go on. Nobody expands anything in between.
 
-use preempt_check::search::partitioned::{Damaged, Outcome, Partition, Reader, Share, Writer};
+use preempt_check::search::partitioned::{
+    Damaged, Outcome, Partition, PartitionResult, Reader, Writer,
+};
 use preempt_disk::checkpoint::{self, Broken, Clock, Manifest};
 use preempt_disk::finished;
 use std::io;
@@ -52,7 +54,7 @@ pub(crate) struct Saving<'a> {
     /// What the first worker reports in the end.
     notes: &'a Mutex<Vec<String>>,
     /// What all have written so far, in this checkpoint.
-    shares: Share,
+    shares: PartitionResult,
     failed: Option<String>,
     bytes: u64,
 }
@@ -71,7 +73,7 @@ impl<'a> Saving<'a> {
             search,
             start: Instant::now(),
             notes,
-            shares: Share::default(),
+            shares: PartitionResult::default(),
             failed: None,
             bytes: 0,
         }
@@ -143,7 +145,7 @@ impl<'a> Saving<'a> {
                 }
                 bytes => {
                     self.bytes += bytes - 1;
-                    self.shares.add(&Share::read(&mut reader)?);
+                    self.shares.add(&PartitionResult::read(&mut reader)?);
                 }
             }
             Ok(())
@@ -171,7 +173,7 @@ impl<'a> Saving<'a> {
                 manifest.commit(&self.plan.folder).map(|()| self.bytes)
             }
         };
-        self.shares = Share::default();
+        self.shares = PartitionResult::default();
         self.bytes = 0;
         self.clock.done(result);
         self.clock.number = number;

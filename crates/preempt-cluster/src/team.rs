@@ -8,7 +8,7 @@ use crate::port::Port;
 use crate::saving::Saving;
 use crate::stream::Lines;
 use preempt_check::search::partitioned::{
-    Batches, Damaged, Goal, Partition, Reader, Time, Way, Writer,
+    Batches, Damaged, Partition, Reader, Time, TraceSegment, TraceTarget, Writer,
 };
 use preempt_check::{Budget, Progress};
 use preempt_core::{ProcessId, Stop};
@@ -343,14 +343,14 @@ impl<'a> Team<'a> {
 }
 
 fn stop_letter(stop: Option<Stop>) -> Vec<u8> {
-    let share = preempt_check::search::partitioned::Share { stop, ..Default::default() };
+    let share = preempt_check::search::partitioned::PartitionResult { stop, ..Default::default() };
     let mut writer = Writer::default();
     share.write(&mut writer);
     writer.bytes
 }
 
 fn read_stop(bytes: &[u8]) -> Option<Stop> {
-    preempt_check::search::partitioned::Share::read(&mut Reader::new(bytes)).ok()?.stop
+    preempt_check::search::partitioned::PartitionResult::read(&mut Reader::new(bytes)).ok()?.stop
 }
 
 fn read_progress(bytes: &[u8]) -> Result<(Progress, u64), Damaged> {
@@ -367,21 +367,21 @@ fn read_progress(bytes: &[u8]) -> Result<(Progress, u64), Damaged> {
 }
 
 /// Writes a visit.
-pub(crate) fn write_goal(writer: &mut Writer, goal: &Goal) {
+pub(crate) fn write_goal(writer: &mut Writer, goal: &TraceTarget) {
     writer.number(goal.time.number());
     writer.option(goal.mover.map(|mover| mover.0.into()));
     writer.bytes(&goal.state);
 }
 
 /// Reads a visit.
-pub(crate) fn read_goal(reader: &mut Reader<'_>) -> Result<Goal, Damaged> {
+pub(crate) fn read_goal(reader: &mut Reader<'_>) -> Result<TraceTarget, Damaged> {
     let time = Time::from_number(reader.number()?);
     let mover = reader.option()?.map(ProcessId);
-    Ok(Goal { time, mover, state: reader.bytes()?.to_vec() })
+    Ok(TraceTarget { time, mover, state: reader.bytes()?.to_vec() })
 }
 
 /// Writes the answer to the question for a predecessor.
-pub(crate) fn write_way(way: Option<&Way>) -> Vec<u8> {
+pub(crate) fn write_way(way: Option<&TraceSegment>) -> Vec<u8> {
     let mut writer = Writer::default();
     writer.number(way.is_some().into());
     if let Some(way) = way {
@@ -392,10 +392,10 @@ pub(crate) fn write_way(way: Option<&Way>) -> Vec<u8> {
 }
 
 /// Reads it.
-pub(crate) fn read_way(bytes: &[u8]) -> Result<Option<Way>, Damaged> {
+pub(crate) fn read_way(bytes: &[u8]) -> Result<Option<TraceSegment>, Damaged> {
     let mut reader = Reader::new(bytes);
     match reader.number()? {
         0 => Ok(None),
-        _ => Ok(Some(Way { from: read_goal(&mut reader)?, steps: reader.steps()? })),
+        _ => Ok(Some(TraceSegment { from: read_goal(&mut reader)?, steps: reader.steps()? })),
     }
 }

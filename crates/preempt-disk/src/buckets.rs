@@ -17,7 +17,9 @@ use crate::known::Known;
 use crate::levels::Levels;
 use crate::record::{Record, Waiting, first_mark, union};
 use crate::run::{Run, RunReader, for_each_state};
-use preempt_check::search::partitioned::{Goal, Ran, Share, Time, Visits, Way, along, combine};
+use preempt_check::search::partitioned::{
+    PartitionResult, Ran, Time, TraceSegment, TraceTarget, Visits, along, combine,
+};
 use preempt_check::store::hash;
 use preempt_check::{Budget, Finding, Options, Progress};
 use preempt_core::{BoundRow, Stop, System};
@@ -239,7 +241,7 @@ impl Buckets<'_> {
         }
     }
 
-    fn share(&self) -> Share {
+    fn share(&self) -> PartitionResult {
         let counted = self.visits.share();
         let mut rows = self.rows.clone();
         if let Some(bucket) = self.starts.len().checked_sub(1)
@@ -247,7 +249,7 @@ impl Buckets<'_> {
         {
             rows.push(self.row(bucket as u32));
         }
-        Share {
+        PartitionResult {
             states: self.states,
             revisits: self.revisits,
             memory: self.progress(0).memory as u64,
@@ -259,7 +261,7 @@ impl Buckets<'_> {
     }
 
     /// A visit just before the goal.
-    fn seek(&mut self, goal: &Goal) -> io::Result<Option<Way>> {
+    fn seek(&mut self, goal: &TraceTarget) -> io::Result<Option<TraceSegment>> {
         let Time { bucket, round } = goal.time;
         let is_woken = round == 0;
         let start = |bucket: u32| self.starts.get(bucket as usize).copied();
@@ -281,16 +283,19 @@ impl Buckets<'_> {
             while !reader.ended {
                 let Waiting { marks, .. } = Waiting::decode(reader.note())?;
                 for mark in marks {
-                    let from =
-                        Goal { time, state: reader.state().to_vec(), mover: Waiting::mover(mark) };
+                    let from = TraceTarget {
+                        time,
+                        state: reader.state().to_vec(),
+                        mover: Waiting::mover(mark),
+                    };
                     if is_woken && from.mover == goal.mover {
-                        return Ok(Some(Way { from, steps: Vec::new() }));
+                        return Ok(Some(TraceSegment { from, steps: Vec::new() }));
                     }
                     let cost = u32::from(time.round == 0 && time.bucket > 0);
                     if !is_woken
                         && let Some(steps) = self.visits.steps_to(reader.state(), mark, goal, cost)
                     {
-                        return Ok(Some(Way { from, steps }));
+                        return Ok(Some(TraceSegment { from, steps }));
                     }
                 }
                 if is_woken {

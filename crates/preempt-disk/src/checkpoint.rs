@@ -5,7 +5,9 @@
 //! one, and the old parts are removed. So the manifest always names parts that are there, whatever happens in between.
 
 use crate::sections::{SectionReader, Sections, Unreadable};
-use preempt_check::search::partitioned::{Damaged, Partition, Reader, Saver, Share, Time, Writer};
+use preempt_check::search::partitioned::{
+    Damaged, Partition, PartitionResult, Reader, Saver, Time, Writer,
+};
 use preempt_core::Stop;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,7 +34,7 @@ pub struct Manifest {
     /// How long the search had taken, in milliseconds.
     pub elapsed: u64,
     /// What all owners together had found.
-    pub share: Share,
+    pub share: PartitionResult,
 }
 
 impl Manifest {
@@ -74,7 +76,7 @@ impl Manifest {
         for _ in 0..count {
             manifest.words.push(text()?);
         }
-        manifest.share = Share::read(reader)?;
+        manifest.share = PartitionResult::read(reader)?;
         Ok(manifest)
     }
 
@@ -282,7 +284,7 @@ impl Checkpoints<'_> {
     fn save(&mut self, owners: &[&mut dyn Partition]) -> io::Result<u64> {
         let number = self.clock.number + 1;
         let mut bytes = 0;
-        let mut share = Share::default();
+        let mut share = PartitionResult::default();
         for (at, owner) in owners.iter().enumerate() {
             bytes += write_part(self.folder, number, at, &**owner)?;
             share.add(&owner.share());

@@ -17,7 +17,7 @@ use crate::levels::Levels;
 use crate::run::{Combine, Run, RunReader, damaged, for_each_state, no_notes};
 use preempt_check::search::nested::NestedOptions;
 use preempt_check::search::partitioned::{
-    Goal, Outcome, Share, Single, Site, Time, along, finite_options,
+    Outcome, PartitionResult, Single, Time, TraceTarget, ViolationSite, along, finite_options,
 };
 use preempt_check::store::hash;
 use preempt_check::{Budget, Finding};
@@ -57,7 +57,7 @@ pub fn external_cycles(
         }
         Err(error) => {
             notes.push(error.to_string());
-            share = Share { site: None, stop: Some(Stop::Disk), ..share };
+            share = PartitionResult { site: None, stop: Some(Stop::Disk), ..share };
         }
     }
     let (steps, cycle_start) = match cycle {
@@ -293,8 +293,9 @@ impl Passes<'_> {
     fn lasso(&mut self, circle: &[Vec<u8>]) -> Option<(Vec<Step>, usize)> {
         let first = circle.first()?;
         let round = level_of(&self.search.levels, first).ok()? as u32;
-        let Goal { time, state, mover } = goal(round, first);
-        let mut steps = self.way_to(&Site { time, state, mover, path: Vec::new(), fault: None })?;
+        let TraceTarget { time, state, mover } = goal(round, first);
+        let mut steps =
+            self.way_to(&ViolationSite { time, state, mover, path: Vec::new(), fault: None })?;
         let start = steps.len();
         for pair in circle.windows(2) {
             steps.extend(self.search.single.steps_to(&pair[0], &goal(0, &pair[1]))?);
@@ -302,13 +303,13 @@ impl Passes<'_> {
         Some((steps, start))
     }
 
-    fn way_to(&mut self, site: &Site) -> Option<Vec<Step>> {
+    fn way_to(&mut self, site: &ViolationSite) -> Option<Vec<Step>> {
         along(site, |goal| self.search.seek(goal).ok()?)
     }
 }
 
-fn goal(round: u32, state: &[u8]) -> Goal {
-    Goal { time: Time { bucket: 0, round }, state: state.to_vec(), mover: None }
+fn goal(round: u32, state: &[u8]) -> TraceTarget {
+    TraceTarget { time: Time { bucket: 0, round }, state: state.to_vec(), mover: None }
 }
 
 /// Which of these has the state.

@@ -16,7 +16,9 @@ use crate::folder::Folder;
 use crate::known::Known;
 use crate::levels::Levels;
 use crate::run::{Run, RunReader, RunWriter, for_each_state, no_notes};
-use preempt_check::search::partitioned::{Goal, Share, Single, Way, along, combine};
+use preempt_check::search::partitioned::{
+    PartitionResult, Single, TraceSegment, TraceTarget, along, combine,
+};
 use preempt_check::store::hash;
 use preempt_check::{Budget, Finding, Options, Progress};
 use preempt_core::{Stop, System};
@@ -40,7 +42,7 @@ pub fn external(
     let single = match Single::new(system, options, budget) {
         Ok(single) => single,
         Err(stop) => {
-            let share = Share { stop: Some(stop), ..Share::default() };
+            let share = PartitionResult { stop: Some(stop), ..PartitionResult::default() };
             return finish(combine(system, options, share, None), budget, Vec::new());
         }
     };
@@ -82,7 +84,7 @@ pub(crate) fn finish(mut finding: Finding, budget: &Budget<'_>, notes: Vec<Strin
 
 /// A search that could not begin.
 pub(crate) fn failed(system: &dyn System, options: &Options, error: &io::Error) -> Finding {
-    let share = Share { stop: Some(Stop::Disk), ..Share::default() };
+    let share = PartitionResult { stop: Some(Stop::Disk), ..PartitionResult::default() };
     let mut finding = combine(system, options, share, None);
     finding.notes.push(error.to_string());
     finding
@@ -202,9 +204,9 @@ impl<'a> External<'a> {
         }
     }
 
-    pub(crate) fn share(&self) -> Share {
+    pub(crate) fn share(&self) -> PartitionResult {
         let counted = self.single.share();
-        Share {
+        PartitionResult {
             states: self.states,
             // The initial state is reached by no step.
             matched: (self.arrivals + 1).saturating_sub(self.states),
@@ -215,7 +217,7 @@ impl<'a> External<'a> {
     }
 
     /// A predecessor among the states of the level before.
-    pub(crate) fn seek(&mut self, goal: &Goal) -> io::Result<Option<Way>> {
+    pub(crate) fn seek(&mut self, goal: &TraceTarget) -> io::Result<Option<TraceSegment>> {
         let Some(level) = goal.time.round.checked_sub(1) else { return Ok(None) };
         let mut reader = RunReader::open(&self.levels.get(level as usize)?)?;
         while !reader.ended {
@@ -223,7 +225,7 @@ impl<'a> External<'a> {
                 let mut from = goal.clone();
                 from.time.round = level;
                 from.state = reader.state().to_vec();
-                return Ok(Some(Way { from, steps }));
+                return Ok(Some(TraceSegment { from, steps }));
             }
             reader.advance()?;
         }

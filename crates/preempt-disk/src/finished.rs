@@ -58,14 +58,14 @@ pub fn forget(folder: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use preempt_check::search::partitioned::Share;
+    use preempt_check::search::partitioned::PartitionResult;
     use preempt_core::{ProcessId, Step, Stop};
 
     #[test]
     fn only_what_is_whole_and_of_the_same_job_is_read() {
         let place = tempfile::tempdir().expect("a folder");
         let folder = place.path();
-        let all = Share { states: 7, errors: 1, ..Share::default() };
+        let all = PartitionResult { states: 7, errors: 1, ..PartitionResult::default() };
         let steps = Some(vec![Step::new(ProcessId(1), 2)]);
         let found = Outcome { all, steps, cycle_start: Some(1) };
         write(folder, 4, b"job", &found).expect("there is room");
@@ -87,7 +87,7 @@ mod tests {
         }
         forget(folder);
         assert!(!file.exists());
-        let stopped = Share { stop: Some(Stop::Time), ..Share::default() };
+        let stopped = PartitionResult { stop: Some(Stop::Time), ..PartitionResult::default() };
         write(folder, 1, b"job", &Outcome { all: stopped, ..found }).expect("nothing is written");
         assert!(read(folder, 1, b"job").is_none());
     }

@@ -37,7 +37,7 @@ pub use sections::{SectionReader, Sections, Unreadable};
 
 use preempt_check::search::nested::NestedOptions;
 use preempt_check::search::partitioned::{
-    Cycles, Elsewhere, Outcome, Owner, Partition, explore, explore_cycles, finite_options,
+    Cycles, Outcome, Owner, Partition, RemoteSearch, explore, explore_cycles, finite_options,
     note_reduction, partition, trace_back,
 };
 use preempt_check::{Budget, Covered, Finding, Options, Preemptions};
@@ -69,7 +69,7 @@ impl OnDisk {
 /// With less memory nothing but files would be made.
 const LEAST: usize = 1 << 20;
 
-impl Elsewhere for OnDisk {
+impl RemoteSearch for OnDisk {
     fn safety(&self, system: &dyn System, options: &Options, budget: &mut Budget<'_>) -> Finding {
         let memory = self.memory(budget);
         let mut finding = match options.preemptions {
@@ -182,7 +182,7 @@ impl Saved {
     }
 }
 
-impl Elsewhere for Saved {
+impl RemoteSearch for Saved {
     fn safety(&self, system: &dyn System, options: &Options, budget: &mut Budget<'_>) -> Finding {
         self.search(
             budget,

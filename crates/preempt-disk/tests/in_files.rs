@@ -17,7 +17,7 @@ use guarded::{Guarded, random_system};
 use preempt_check::property::{Fair, Product, Stutter, Watched};
 use preempt_check::search::nested::{NestedOptions, Scheme};
 use preempt_check::search::partitioned::{
-    Elsewhere, Owner, Partition, combine, explore, partition, trace_back,
+    Owner, Partition, RemoteSearch, combine, explore, partition, trace_back,
 };
 use preempt_check::{Budget, Check, Finding, Options, Preemptions, Reduction, Search};
 use preempt_core::{System, replay};

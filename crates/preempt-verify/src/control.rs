@@ -1,6 +1,6 @@
 //! How a caller follows work that is under way, limits its time and ends it.
 
-use preempt_check::{Budget, Progress};
+use preempt_check::{Budget, Plan, Progress};
 use preempt_core::Stop;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
+    /// How a search will be made, where [that was asked for](crate::Request::explain_plan).
+    Plan(&'a Plan),
     /// How far a search over states is, about ten times a second.
     Progress(&'a Progress),
     /// How far a symbolic search is, a few times a second.

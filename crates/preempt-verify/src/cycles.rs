@@ -11,8 +11,8 @@ use preempt_check::search::lasso::{preemptions_to_everywhere, shorten_cycle};
 use preempt_check::search::nested::{NestedOptions, Scheme, nested};
 use preempt_check::store::{Compact, Exact, Store, Tree};
 use preempt_check::{
-    Budget, Finding, Preemptions, Storage, available_memory, conclude_until, time_to_show,
-    useful_of,
+    Budget, Executor, Finding, Frontier, Plan, Preemptions, Reduction, Storage, available_memory,
+    clamp_threads, conclude_until, time_to_show,
 };
 use preempt_core::{
     BoundRow, Claim, Label, Locality, ProcessId, Step, System, Verdict, ViolationKind,
@@ -30,6 +30,9 @@ const ALONE: &str = "one thread was used: several look for infinite executions o
 const PLAIN_TREE: &str =
     "states were kept in a plain tree: a search for cycles remembers something of each state";
 
+/// Said of bits that are too few.
+const NO_BITS: &str = "states were stored exactly: bitstate hashing is not used for cycles";
+
 /// The least time that the search for a shorter counterexample gets.
 const SHORTEN: Duration = Duration::from_secs(10);
 
@@ -43,6 +46,9 @@ pub(crate) fn check(
 ) -> Result<Claim, Error> {
     let product = Product::new(engine.system(), property, question.stutter);
     let question = &question;
+    if question.request.explain_plan {
+        question.control.announce(Event::Plan(&plan(question)));
+    }
     let mut finding = match question.request.fair {
         true => Job { system: &Watched::new(&product, Fair), shared: None, question }.run(),
         false => {
@@ -60,6 +66,32 @@ pub(crate) fn check(
         Some(violated) => Ok(violated),
         None => answer(reference, property, question, finding),
     }
+}
+
+/// How infinite executions are searched.
+fn plan(question: &Question<'_>) -> Plan {
+    let request = question.request;
+    let mut notes = Vec::new();
+    let store = match request.storage {
+        Storage::ClearyTree => {
+            notes.push(PLAIN_TREE.into());
+            Storage::Tree
+        }
+        Storage::Bitstate { .. } => {
+            notes.push(NO_BITS.into());
+            Storage::Exact
+        }
+        storage => storage,
+    };
+    let executor = match clamp_threads(request.threads) {
+        0 | 1 => Executor::OneThread,
+        threads => Executor::Threads(threads),
+    };
+    let reduction = match question.scheme {
+        Scheme::Full => Reduction::None,
+        Scheme::SourceState(_) | Scheme::IntermediateState => request.reduction,
+    };
+    Plan { store, frontier: Frontier::NestedStack, executor, reduction, notes }
 }
 
 /// The search whose product states share their system states, by so many threads; `None` when it cannot tell.
@@ -95,7 +127,7 @@ pub(crate) fn check_if_evaluable(
     let question = &question;
     let job = Job { system: &product, shared: None, question };
     let memory = job.memory();
-    let threads = useful_of(request.threads);
+    let threads = clamp_threads(request.threads);
     let found = job.with_budget(memory, question.scheme, |budget, options| {
         engine.nested_shared((normal, question.stutter), threads, budget, options)
     });
@@ -231,7 +263,7 @@ impl Job<'_> {
         memory: usize,
     ) -> Finding {
         let request = self.question.request;
-        let threads = useful_of(request.threads);
+        let threads = clamp_threads(request.threads);
         if threads < 2 {
             let mut finding = self.find_alone(system, scheme, shared, memory);
             self.note_threads(threads, &mut finding);
@@ -305,10 +337,7 @@ impl Job<'_> {
                 let mut finding =
                     found.unwrap_or_else(|| self.nested(system, scheme, &mut Exact::new(memory)));
                 if matches!(storage, Storage::Bitstate { .. }) {
-                    finding.notes.push(
-                        "states were stored exactly: bitstate hashing is not used for cycles"
-                            .into(),
-                    );
+                    finding.notes.push(NO_BITS.into());
                 }
                 finding
             }

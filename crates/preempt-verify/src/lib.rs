@@ -57,7 +57,9 @@ pub use error::Error;
 #[cfg(feature = "promela")]
 pub use error::Refusal;
 pub use models::verify_model;
-pub use preempt_check::{Compatibility, Phase, Preemptions, Progress, Reduction, Search, Storage};
+pub use preempt_check::{
+    Compatibility, Phase, Plan, Preemptions, Progress, Reduction, Search, Storage,
+};
 pub use request::Request;
 
 #[cfg(feature = "promela")]

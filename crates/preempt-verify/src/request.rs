@@ -1,6 +1,6 @@
 //! What to look for, how, and within which limits: plain data.
 
-use preempt_check::search::partitioned::Elsewhere;
+use preempt_check::search::partitioned::RemoteSearch;
 use preempt_check::{Compatibility, Options, Preemptions, Reduction, Search, Storage};
 use std::sync::Arc;
 
@@ -44,8 +44,10 @@ pub struct Request {
     pub memory: Option<u64>,
     /// Worker threads; 0, the default, where nothing depends on their number, see [`Options::threads`].
     pub threads: usize,
+    /// Say how a search will be made, by an [event](crate::Event::Plan), before it is.
+    pub explain_plan: bool,
     /// Where the searches are made, if not here: on several machines, in files.
-    pub elsewhere: Option<Arc<dyn Elsewhere>>,
+    pub elsewhere: Option<Arc<dyn RemoteSearch>>,
 }
 
 impl Default for Request {
@@ -68,6 +70,7 @@ impl Default for Request {
             fair: false,
             memory: None,
             threads: 0,
+            explain_plan: false,
             elsewhere: None,
         }
     }

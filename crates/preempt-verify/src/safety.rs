@@ -2,8 +2,8 @@
 
 use crate::confirm::confirm;
 use crate::engine::Engine;
-use crate::{Control, Error, Request};
-use preempt_check::search::partitioned::Elsewhere;
+use crate::{Control, Error, Event, Request};
+use preempt_check::search::partitioned::RemoteSearch;
 use preempt_check::{Check, Compatibility, Covered, Finding, Options, Preemptions, conclude_until};
 use preempt_core::{Claim, System, Verdict, grouped};
 
@@ -15,14 +15,18 @@ pub(crate) fn check(
     request: &Request,
     control: &Control<'_>,
 ) -> Result<Claim, Error> {
-    let search = |options: &mut Options, elsewhere: Option<&dyn Elsewhere>| {
+    let search = |options: &mut Options, elsewhere: Option<&dyn RemoteSearch>| {
         options.time = control.time_left();
         control.watch(|listener| {
             let check = Check::new(engine.system()).options(options.clone()).elsewhere(elsewhere);
             engine.find(check.interrupt(control.flag()).progress(listener))
         })
     };
-    let elsewhere = request.elsewhere.as_ref().map(|elsewhere| &**elsewhere as &dyn Elsewhere);
+    if request.explain_plan {
+        let check = Check::new(engine.system()).options(options.clone());
+        control.announce(Event::Plan(&check.plan()));
+    }
+    let elsewhere = request.elsewhere.as_ref().map(|elsewhere| &**elsewhere as &dyn RemoteSearch);
     let mut finding = search(&mut options, elsewhere);
     let mut whole = None;
     if let Some(most) = small_enough(&finding, &options) {

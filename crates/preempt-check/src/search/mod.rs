@@ -10,8 +10,8 @@
 //! | `sampling` | is one found by looking at some executions only? |
 //! | `shared` | what several families need: expansion, compact successors, statistics, traces |
 //!
-//! Read `safety` first, then `shared`; the others build on these two. `preemption_bound.rs` picks one of
-//! `bounded` and `iterative` for a check.
+//! Read `safety` first, then `shared`; the others build on these two. Which of them makes a check is decided by
+//! `plan.rs`; `preemption_bound.rs` has the entries to those with a bound.
 
 pub(crate) mod bounded;
 pub(crate) mod cycles;
@@ -29,7 +29,7 @@ pub use shared::compressed::compressed_if_full;
 
 pub(crate) use bounded::simplest::simplify;
 pub(crate) use iterative::lossy_visited::{SHARD_BITS, SHARDS};
-pub(crate) use preemption_bound::{bounded, by_buckets, lossy_by_buckets, needs_stack};
+pub(crate) use preemption_bound::{by_buckets, lossy_by_buckets, with_counts};
 pub(crate) use safety::breadth_first::breadth_first;
 pub(crate) use safety::depth_first::{depth_first, longest_of_a_few};
 pub(crate) use safety::parallel::{parallel, parallel_adaptive};

@@ -1,5 +1,7 @@
-//! Picks the search for a check with a bound on preemptions.
+//! Searches with a bound on preemptions: which of them, over which store, the [plan](crate::Plan) says; how they reduce is chosen here,
+//! by a look at the system.
 
+use crate::plan::Frontier;
 use crate::reduce::{Learned, Signalled};
 use crate::search::bounded::as_spin::{Build, depth_first_as_spin};
 use crate::search::bounded::depth_first::depth_first;
@@ -18,49 +20,39 @@ use crate::search::iterative::reduced::{
     Order, Reduced, iterative_reduced, iterative_reduced_parallel, pilot,
 };
 use crate::search::shared::compressed::compressed_if_full;
-use crate::search::shared::end::End;
+use crate::search::shared::halt::Halt;
 use crate::store::concurrent::exact::SharedExact;
 use crate::store::concurrent::tree::SharedTree;
 use crate::store::{Adaptive, Exact, Store, Tree};
-use crate::{Budget, Compatibility, Finding, Options, Preemptions, Reduction, Search, Storage};
+use crate::{Budget, Compatibility, Finding, Options, Preemptions, Reduction, Storage};
 use preempt_core::{Stop, System, cost};
 
-/// Searches the executions that `options.preemptions` allows.
-pub(crate) fn bounded<S: System + ?Sized, T: Store>(
-    system: &S,
+/// Searches the executions that `options.preemptions` allows, in another order than [by buckets](by_buckets) over an exact store.
+pub(crate) fn with_counts<T: Store>(
+    system: &dyn System,
     store: &mut T,
+    frontier: Frontier,
     options: &Options,
     budget: &mut Budget,
 ) -> Finding {
-    let reduce = options.reduction != Reduction::None;
     // Without a bound a search as deep as the counters reach: more preemptions than states.
     let bound = last_bound(options);
-    let safety = match options.compatibility {
-        Compatibility::None => None,
-        Compatibility::Spin => Some(true),
-        Compatibility::SpinWithoutSafety => Some(false),
-    };
-    if let Some(safety) = safety {
-        return depth_first_as_spin(system, store, bound, Build { safety }, options, budget);
-    }
-    let needs_stack = needs_stack(options);
-    if !needs_stack && store.is_exact() {
-        return by_buckets(system, store, options, budget);
-    }
-    if !needs_stack && matches!(options.preemptions, Preemptions::Iterate { .. }) {
-        let mut finding = match options.storage {
-            Storage::Bitstate { .. } => {
-                iterative_lossy(system, Bits::new(store), options, reduce, budget)
-            }
-            _ => iterative_lossy(system, Numbered::new(store), options, reduce, budget),
-        };
-        finding.notes.extend(reduce.then(|| LOSSY.note()));
-        return finding;
-    }
-    let finding = match options.storage {
-        Storage::Bitstate { .. } => {
-            with_stack(system, Replicated::new(store, bound), bound, options, budget)
+    let in_bits = matches!(options.storage, Storage::Bitstate { .. });
+    let finding = match frontier {
+        Frontier::SpinStack => {
+            let safety = options.compatibility == Compatibility::Spin;
+            return depth_first_as_spin(system, store, bound, Build { safety }, options, budget);
         }
+        Frontier::Buckets => {
+            let reduce = options.reduction != Reduction::None;
+            let mut finding = match in_bits {
+                true => iterative_lossy(system, Bits::new(store), options, reduce, budget),
+                false => iterative_lossy(system, Numbered::new(store), options, reduce, budget),
+            };
+            finding.notes.extend(reduce.then(|| LOSSY.note()));
+            return finding;
+        }
+        _ if in_bits => with_stack(system, Replicated::new(store, bound), bound, options, budget),
         _ if options.shorten => {
             let visited = Shortening::new(Marked::new(store));
             with_stack(system, visited, bound, options, budget)
@@ -84,11 +76,6 @@ pub(crate) fn lossy_by_buckets<T: LossyStore>(
     let (mut finding, stores) = iterative_lossy_parallel(system, make, options, reduce, budget);
     finding.notes.extend(reduce.then(|| LOSSY.note()));
     (finding, stores)
-}
-
-/// Whether a search with a bound has to be depth-first.
-pub(crate) fn needs_stack(options: &Options) -> bool {
-    options.search == Search::Depth || options.free_cycles || options.shorten
 }
 
 /// The search for an exact store, one count of preemptions after the other: the usual one.
@@ -226,7 +213,7 @@ fn reduced<S: System + ?Sized, T: Store>(
     let rule = match choose(system, options, bound, budget) {
         Ok(rule) => rule,
         Err(stop) => {
-            let end = Some(End::Limit(stop));
+            let end = Some(Halt::Stop(stop));
             return Conclusion::nothing(system, options, end).finding(system, budget);
         }
     };

@@ -10,7 +10,7 @@
 //! memory is in the parts, that would gain too little: the tree goes on to its full limit.
 
 use super::{
-    ClearyTree, Exact, Inserted, Pending, Reader, Settled, StateId, Store, StoreFull, Tree,
+    ClearyTree, Exact, FrozenStore, Inserted, Pending, Reader, StateId, Store, StoreFull, Tree,
 };
 
 /// What a search asks of the states in its store.
@@ -302,7 +302,7 @@ impl Store for Adaptive {
         }
     }
 
-    fn settle(&mut self) -> Option<&dyn Settled> {
+    fn settle(&mut self) -> Option<&dyn FrozenStore> {
         match &mut self.inner {
             Inner::Cleary(store) => store.settle(),
             Inner::Exact(_) | Inner::Tree(_) => None,

@@ -213,7 +213,7 @@ pub trait Store: Send + Sync {
 
     /// For stores that cannot load a state by its number once it was [released](Store::release): where the states are, as long
     /// as nothing is inserted.
-    fn settle(&mut self) -> Option<&dyn Settled> {
+    fn settle(&mut self) -> Option<&dyn FrozenStore> {
         None
     }
 
@@ -256,7 +256,7 @@ pub trait Store: Send + Sync {
 }
 
 /// A store in which nothing moves any more: every state has a place, by which it can be loaded.
-pub trait Settled {
+pub trait FrozenStore {
     /// Places are numbered below this; not all of them are used.
     fn places(&self) -> usize;
 

@@ -20,7 +20,7 @@ use super::parts::Parts;
 use super::roots::{ClearyRoots, NumberedRoots, Roots};
 use super::tree_shape::{LONG, word_count};
 use super::unfolded::Unfolded;
-use super::{Inserted, Pending, Reader, Settled, StateId, Store, StoreFull};
+use super::{FrozenStore, Inserted, Pending, Reader, StateId, Store, StoreFull};
 
 /// An exact store with equal parts of states shared.
 #[derive(Debug)]
@@ -305,7 +305,7 @@ impl<R: Roots> Store for Tree<R> {
         self.roots.release(before);
     }
 
-    fn settle(&mut self) -> Option<&dyn Settled> {
+    fn settle(&mut self) -> Option<&dyn FrozenStore> {
         self.roots.settle().then_some(self)
     }
 
@@ -326,7 +326,7 @@ impl<R: Roots> Store for Tree<R> {
     }
 }
 
-impl<R: Roots> Settled for Tree<R> {
+impl<R: Roots> FrozenStore for Tree<R> {
     fn places(&self) -> usize {
         self.roots.fields()
     }

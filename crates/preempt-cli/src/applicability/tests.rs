@@ -64,6 +64,7 @@ const SAMPLES: &[(&str, &[&str])] = &[
     ("max_errors", &["--max-errors", "0"]),
     ("depth", &["--depth", "4"]),
     ("threads", &["--threads", "2"]),
+    ("explain_plan", &["--explain-plan"]),
     ("disk", &["--disk", "{folder}/disk"]),
     ("checkpoint", &["--checkpoint", "{folder}/saved"]),
     ("every", &["--every", "1h"]),

@@ -92,6 +92,9 @@ pub(crate) struct CheckArguments {
     /// With --hosts: a file with the secret that all processes share (or set PREEMPT_SECRET)
     #[arg(long, value_name = "FILE", help_heading = "Many machines")]
     pub(crate) secret: Option<PathBuf>,
+    /// Before each search, print one line on how it is made: store, frontier, executor, reduction, and why
+    #[arg(long, help_heading = "Search")]
+    pub(crate) explain_plan: bool,
     /// How steps are executed
     #[arg(long, value_enum, default_value = "native", help_heading = "Search")]
     pub(crate) backend: Backend,

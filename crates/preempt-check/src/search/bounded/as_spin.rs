@@ -20,7 +20,7 @@
 
 use super::least_preemptions::LARGEST_BOUND;
 use crate::search::shared::atomic_sequence::last_mover;
-use crate::search::shared::end::End;
+use crate::search::shared::halt::Halt;
 use crate::search::shared::statistics::Counters;
 use crate::store::{StateId, Store};
 use crate::{Budget, Counterexample, Finding, Options, Progress, Reduction};
@@ -141,7 +141,7 @@ struct Pan<'a, S: ?Sized, T> {
 }
 
 impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
-    fn run(&mut self, budget: &mut Budget) -> Result<(), End> {
+    fn run(&mut self, budget: &mut Budget) -> Result<(), Halt> {
         let outcome = self.system.initial(&mut self.state);
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
             self.fault(fault, None)?;
@@ -255,7 +255,7 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
         frame.next = 0;
     }
 
-    fn take(&mut self, step: Step) -> Result<(), End> {
+    fn take(&mut self, step: Step) -> Result<(), Halt> {
         let Some(frame) = self.frames.last_mut() else { return Ok(()) };
         frame.moved = true;
         let counted = frame.phase == Phase::Others { forced: false }
@@ -314,7 +314,7 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
     }
 
     /// Offers `self.state` to the store.
-    fn store(&mut self, count: u32, depth: u64) -> Result<Stored, End> {
+    fn store(&mut self, count: u32, depth: u64) -> Result<Stored, Halt> {
         let inserted = self.store.insert(&self.state)?;
         let id = inserted.id;
         if inserted.new {
@@ -340,7 +340,7 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
         Ok(Stored::Matched)
     }
 
-    fn end_phase(&mut self, budget: &mut Budget) -> Result<(), End> {
+    fn end_phase(&mut self, budget: &mut Budget) -> Result<(), Halt> {
         let (bound, safety) = (self.bound, self.build.safety);
         let Some(frame) = self.frames.last_mut() else { return Ok(()) };
         match frame.phase {
@@ -371,7 +371,7 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
         self.end_frame(budget)
     }
 
-    fn end_frame(&mut self, budget: &mut Budget) -> Result<(), End> {
+    fn end_frame(&mut self, budget: &mut Budget) -> Result<(), Halt> {
         let Some(frame) = self.frames.last() else { return Ok(()) };
         let state = &self.bytes[frame.state..];
         let is_stuck = !frame.transient && self.steps.len() == frame.steps;
@@ -383,7 +383,7 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
             self.counters.forget_if(self.shorten);
             let enough = self.counters.error(path);
             if enough && !self.shorten {
-                return Err(End::Enough);
+                return Err(Halt::Enough);
             }
         }
         let stop = budget.poll(|| Progress {
@@ -394,7 +394,7 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
             ..Progress::default()
         });
         if let Some(stop) = stop {
-            return Err(End::Limit(stop));
+            return Err(Halt::Stop(stop));
         }
         if let Some(frame) = self.frames.pop() {
             self.bytes.truncate(frame.state);
@@ -411,7 +411,7 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
         Ok(())
     }
 
-    fn fault(&mut self, fault: u32, step: Option<Step>) -> Result<(), End> {
+    fn fault(&mut self, fault: u32, step: Option<Step>) -> Result<(), Halt> {
         if !self.counters.reports(self.system, fault) {
             return Ok(());
         }
@@ -426,7 +426,7 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
             steps.extend(step);
             Counterexample::from_fault(system, steps, fault)
         });
-        if enough && !self.shorten { Err(End::Enough) } else { Ok(()) }
+        if enough && !self.shorten { Err(Halt::Enough) } else { Ok(()) }
     }
 
     fn bytes(&self) -> usize {
@@ -437,7 +437,7 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
             + self.bytes.capacity()
     }
 
-    fn finish(self, bound: u32, end: Option<End>, budget: &Budget) -> Finding {
+    fn finish(self, bound: u32, end: Option<Halt>, budget: &Budget) -> Finding {
         let memory = self.bytes();
         let states = self.store.len() as u64;
         // A shortened search cuts executions on purpose, once it has found one.
@@ -446,7 +446,7 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
         if cut_on_purpose {
             finding.stop = None;
         }
-        if let Some(End::Limit(stop)) = end {
+        if let Some(Halt::Stop(stop)) = end {
             finding.stop = Some(stop);
         }
         finding.bound = Some(bound);

@@ -1,5 +1,5 @@
 //! What a bounded search remembers of a state: the lowest count of preemptions it was reached
-//! with, and by whom.
+//! with, and by which last movers.
 //!
 //! Paper: [HF] Fig. 3, CONSTRAINT.
 //!
@@ -105,7 +105,7 @@ impl StateRecord {
             return Some((StateRecord(low | self.0 & (EXPANDED | ON_PATH) | bits), Visit::First));
         }
         let is_covered = count > self.low()
-            || self.is_free()
+            || self.all_run()
             || self.0 & bits != 0 && (bits != WIDE || is_known());
         (!is_covered).then_some((StateRecord(self.0 | bits), Visit::Again))
     }
@@ -130,7 +130,7 @@ impl StateRecord {
 
     /// Every process was run at the lowest count.
     #[inline]
-    pub(crate) fn is_free(self) -> bool {
+    pub(crate) fn all_run(self) -> bool {
         self.0 & FREE != 0
     }
 
@@ -300,7 +300,7 @@ mod tests {
         least.set_free(s);
         assert_eq!(least.visit(s, 1, P(5)), Visit::Covered);
         assert_eq!(least.visit(s, 0, P(5)), Visit::First);
-        assert!(!least.get(s).is_free());
+        assert!(!least.get(s).all_run());
     }
 
     #[test]

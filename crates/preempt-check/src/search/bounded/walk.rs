@@ -9,7 +9,7 @@ use super::least_preemptions::Visit;
 use super::stack::{Frame, Stack, Task};
 use super::visited::{Arrival, Visited};
 use crate::search::shared::atomic_sequence::{AtomicSequence, Event};
-use crate::search::shared::end::End;
+use crate::search::shared::halt::Halt;
 use crate::search::shared::statistics::Counters;
 use crate::{Budget, Counterexample, Finding, Options, Progress};
 use preempt_core::{Enabled, Outcome, Statistics, Step, Stop, System};
@@ -76,7 +76,7 @@ struct Walk<'a, S: ?Sized, V> {
 }
 
 impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
-    fn run(&mut self, rule: &mut impl Rule<S>, budget: &mut Budget) -> Result<(), End> {
+    fn run(&mut self, rule: &mut impl Rule<S>, budget: &mut Budget) -> Result<(), Halt> {
         let outcome = self.system.initial(&mut self.state);
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
             self.judge(fault, &[])?;
@@ -115,7 +115,7 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
         self.system.enabled(&mut self.state, &mut self.enabled);
     }
 
-    fn take(&mut self, task: Task, rule: &mut impl Rule<S>) -> Result<(), End> {
+    fn take(&mut self, task: Task, rule: &mut impl Rule<S>) -> Result<(), Halt> {
         if self.stack.depth() >= self.max_depth {
             self.truncated = true;
             self.stack.leave();
@@ -140,7 +140,7 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
     }
 
     /// Walks the indivisible sequence that begins with `task`, and leaves its ends to be visited.
-    fn take_sequence(&mut self, task: Task) -> Result<(), End> {
+    fn take_sequence(&mut self, task: Task) -> Result<(), Halt> {
         let mut sequence = std::mem::take(&mut self.sequence);
         let (mut faults, mut ends) = (Vec::new(), Vec::new());
         sequence.run(self.system, self.stack.state(), task.step, &mut |path, event| {
@@ -165,14 +165,14 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
     }
 
     /// Visits the stable state that `task` led to by `self.steps`.
-    fn arrive(&mut self, task: Option<Task>, rule: &mut impl Rule<S>) -> Result<(), End> {
+    fn arrive(&mut self, task: Option<Task>, rule: &mut impl Rule<S>) -> Result<(), Halt> {
         let before = self.stack.frame().and_then(|frame| frame.mover);
         let mover = task.and_then(|task| task.label.mover(&self.steps, before));
         let count = task.map_or(0, |task| task.count);
         let depth = (self.stack.depth() + self.steps.len()) as u64;
         let Arrival { key, visit, new, on_path } = (self.visited)
             .arrive(&self.state, depth, count, mover)
-            .map_err(|_| End::Limit(Stop::Memory))?;
+            .map_err(|_| Halt::Stop(Stop::Memory))?;
         for &step in &self.steps {
             self.counters.take(self.system, step);
         }
@@ -206,7 +206,7 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
     }
 
     /// Takes note of a fault at the end of the path and these steps.
-    fn judge(&mut self, fault: u32, steps: &[Step]) -> Result<(), End> {
+    fn judge(&mut self, fault: u32, steps: &[Step]) -> Result<(), Halt> {
         let path = self.stack.path();
         if self.counters.reports(self.system, fault) {
             let system = self.system;
@@ -220,16 +220,16 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
     }
 
     /// After a violation at the end of `length` steps.
-    fn enough(&mut self, length: usize) -> Result<(), End> {
+    fn enough(&mut self, length: usize) -> Result<(), Halt> {
         if self.shorten {
             self.max_depth = length.saturating_sub(1);
         } else if self.counters.is_enough() {
-            return Err(End::Enough);
+            return Err(Halt::Enough);
         }
         Ok(())
     }
 
-    fn poll(&self, budget: &mut Budget) -> Result<(), End> {
+    fn poll(&self, budget: &mut Budget) -> Result<(), Halt> {
         let stop = budget.poll(|| Progress {
             states: self.visited.len(),
             transitions: self.numbers.transitions,
@@ -237,15 +237,15 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
             memory: self.visited.bytes() + self.stack.bytes(),
             ..Progress::default()
         });
-        stop.map_or(Ok(()), |stop| Err(End::Limit(stop)))
+        stop.map_or(Ok(()), |stop| Err(Halt::Stop(stop)))
     }
 
-    fn finish(self, end: Option<End>, budget: &Budget) -> Finding {
+    fn finish(self, end: Option<Halt>, budget: &Budget) -> Finding {
         let states = self.visited.len();
         let memory = self.visited.bytes() + self.stack.bytes();
         let mut finding = self.counters.finish(self.system, states);
         finding.stop = match end {
-            Some(End::Limit(stop)) => Some(stop),
+            Some(Halt::Stop(stop)) => Some(stop),
             // Having found one, cutting what is not shorter is what was asked for.
             _ if self.truncated && !(self.shorten && finding.counterexample.is_some()) => {
                 Some(Stop::Depth)

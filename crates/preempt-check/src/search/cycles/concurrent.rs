@@ -16,8 +16,8 @@ use super::successor_lists::List;
 use crate::platform::sync::atomic::Ordering;
 use crate::platform::sync::{Mutex, PoisonError};
 use crate::search::shared::compressed::compressed_if_full;
+use crate::search::shared::halt::Halt;
 use crate::search::shared::workers::{Fewer, run_together, with_as_many_as_possible};
-use crate::store::StoreFull;
 use crate::store::concurrent::exact::SharedExact;
 use crate::store::concurrent::tree::SharedTree;
 use crate::store::concurrent::{Place, Records};
@@ -81,19 +81,6 @@ struct Team<'a, S: ?Sized, T> {
     found: Mutex<Option<Counterexample>>,
 }
 
-/// Why a thread ends.
-enum Halt {
-    Stop(Stop),
-    /// It has found something, or another thread has ended the search.
-    Over,
-}
-
-impl From<StoreFull> for Halt {
-    fn from(_: StoreFull) -> Self {
-        Halt::Stop(Stop::Memory)
-    }
-}
-
 impl<S: System + ?Sized, T: Records> Team<'_, S, T> {
     fn search(&self, threads: usize, budget: &mut Budget) -> Result<Finding, Fewer> {
         let mut initial = Vec::new();
@@ -138,7 +125,7 @@ impl<S: System + ?Sized, T: Records> Team<'_, S, T> {
 
     fn report(&self, found: Counterexample) -> Halt {
         self.found.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(found);
-        Halt::Over
+        Halt::Enough
     }
 
     /// Ends the search with a fault, if it counts.
@@ -381,7 +368,7 @@ fn watch<S: System + ?Sized, T: Records>(
     (states, bytes): (usize, usize),
 ) -> Result<(), Halt> {
     if graph.pool.is_over() {
-        return Err(Halt::Over);
+        return Err(Halt::Enough);
     }
     let stop = budget.poll(|| Progress {
         states: graph.store.len() as u64,

@@ -12,7 +12,6 @@
 //! something has no letter the search looks at by itself, in its own order.
 
 use super::graph_records::{FreeNumbers, GraphRecords};
-use super::halt::Halt;
 use super::letters::Letters;
 use super::nested_shared::Reading;
 use super::outgoing::{Edges, Outgoing, Passage};
@@ -23,6 +22,7 @@ use super::system_graph::Tally;
 use super::work_pool::Pool;
 use crate::platform::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::property::{Property, Stutter};
+use crate::search::shared::halt::Halt;
 use crate::store::concurrent::ConcurrentStore;
 use crate::store::concurrent::exact::{Local, SharedExact};
 use crate::store::{Pending, StateId, StoreFull};

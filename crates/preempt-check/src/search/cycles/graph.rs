@@ -14,11 +14,11 @@
 //! Invariant: the successors that a record has are either those of its ample set, or all, and then those
 //! of the ample set come first.
 
-use super::halt::Halt;
 use super::letters::{Letter, Letters};
 use super::outgoing::{Outgoing, Passage};
 use super::system_graph::{MARK_BITS, SystemGraph, Tally};
 use crate::property::Stutter;
+use crate::search::shared::halt::Halt;
 use crate::store::{Exact, Pending, StateId, Store, pages};
 use preempt_core::{Locality, Stop, System};
 use std::ops::Range;

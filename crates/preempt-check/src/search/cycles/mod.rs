@@ -21,7 +21,6 @@ mod concurrent_graph;
 pub(crate) mod expansion_log;
 pub(crate) mod graph;
 mod graph_records;
-pub(crate) mod halt;
 pub mod lasso;
 pub(crate) mod letters;
 pub mod nested;

@@ -27,11 +27,11 @@
 
 use super::colours::{ACCEPTING, BLUE, COLOUR, CYAN, FREE, RED};
 use super::graph::Graph;
-use super::halt::Halt;
 use super::letters::Letters;
 use super::nested::{NestedOptions, Scheme};
 use super::system_graph::{SystemGraph, Tally};
 use crate::property::{Property, Stutter, joined, stuttering};
+use crate::search::shared::halt::Halt;
 use crate::{Budget, Counterexample, Covered, Finding, Progress};
 use preempt_core::{Locality, Step, Stop, System};
 
@@ -93,7 +93,7 @@ pub(super) fn search<G: SystemGraph>(
     match search.blue() {
         Ok(()) => {}
         Err(Halt::Stop(stop)) => search.finding.stop = Some(stop),
-        Err(Halt::Unsuited) => return None,
+        Err(_) => return None,
     }
     let tally = search.graph.tally();
     Some((search.finish(), tally))
@@ -312,18 +312,18 @@ impl<G: SystemGraph> Shared<'_, '_, G> {
         let Some(start) = self.path.iter().position(|frame| frame.node == at) else {
             return Err(Halt::Unsuited);
         };
-        let mut story = Story { steps: Vec::new(), real: states[0].1 };
+        let mut trace = ProductTrace { steps: Vec::new(), real: states[0].1 };
         let closing = [states[states.len() - 1], states[start]];
         for pair in states[..=start].windows(2) {
-            self.append(&mut story, pair)?;
+            self.append(&mut trace, pair)?;
         }
         if self.reading == Reading::Departure {
-            let cycle_start = story.steps.len();
+            let cycle_start = trace.steps.len();
             for pair in states[start..].windows(2) {
-                self.append(&mut story, pair)?;
+                self.append(&mut trace, pair)?;
             }
-            self.append(&mut story, &closing)?;
-            return self.conclude(story.steps, cycle_start);
+            self.append(&mut trace, &closing)?;
+            return self.conclude(trace.steps, cycle_start);
         }
         // The product's automaton is one step behind: its cycle begins after the first edge. What was
         // passed on the way into the cycle may differ from what is passed on the way back: then the
@@ -331,38 +331,38 @@ impl<G: SystemGraph> Shared<'_, '_, G> {
         let mut cycle: Vec<(u32, u32)> = states[start..].to_vec();
         cycle.push(states[start]);
         loop {
-            let before = story.real;
-            self.append(&mut story, &cycle[..2])?;
-            let cycle_start = story.steps.len();
+            let before = trace.real;
+            self.append(&mut trace, &cycle[..2])?;
+            let cycle_start = trace.steps.len();
             for pair in cycle[1..].windows(2) {
-                self.append(&mut story, pair)?;
+                self.append(&mut trace, pair)?;
             }
-            if story.real == before {
-                self.append(&mut story, &cycle[..2])?;
-                return self.conclude(story.steps, cycle_start);
+            if trace.real == before {
+                self.append(&mut trace, &cycle[..2])?;
+                return self.conclude(trace.steps, cycle_start);
             }
         }
     }
 
     /// Adds the steps from one product state to the next, as steps of the product.
-    fn append(&mut self, story: &mut Story, pair: &[(u32, u32)]) -> Result<(), Halt> {
+    fn append(&mut self, trace: &mut ProductTrace, pair: &[(u32, u32)]) -> Result<(), Halt> {
         let [(from, _), (to, automaton)] = [pair[0], pair[1]];
         let on_the_way = match self.reading {
             Reading::Departure => automaton,
-            Reading::Arrival => story.real,
+            Reading::Arrival => trace.real,
         };
-        story.real = automaton;
+        trace.real = automaton;
         let name = self.letters.name(on_the_way);
         let Some(passage) = self.graph.steps_between(from, to)? else {
-            story.steps.push(stuttering(name));
+            trace.steps.push(stuttering(name));
             return Ok(());
         };
-        story.steps.extend(passage.path.into_iter().map(|step| joined(step, name)));
+        trace.steps.extend(passage.path.into_iter().map(|step| joined(step, name)));
         for step in passage.passed {
-            story.steps.push(joined(step, self.letters.name(story.real)));
+            trace.steps.push(joined(step, self.letters.name(trace.real)));
             let letter = self.graph.letter(to, &mut self.letters);
-            let again = self.letters.moves(story.real, letter).next();
-            story.real = self.letters.target(again.ok_or(Halt::Unsuited)?);
+            let again = self.letters.moves(trace.real, letter).next();
+            trace.real = self.letters.target(again.ok_or(Halt::Unsuited)?);
         }
         Ok(())
     }
@@ -396,7 +396,7 @@ impl<G: SystemGraph> Shared<'_, '_, G> {
 }
 
 /// Steps of the product, and the automaton's state after reading every letter on the way.
-struct Story {
+struct ProductTrace {
     steps: Vec<Step>,
     real: u32,
 }

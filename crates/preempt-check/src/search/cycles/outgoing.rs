@@ -10,10 +10,10 @@
 //! Invariant: the edges of a state are a function of the state alone, in this order: a graph of them is the same whoever
 //! finds them.
 
-use super::halt::Halt;
 use super::unnoticed::Walk;
 use crate::property::Stutter;
 use crate::search::shared::expansion::{Expander, Watch};
+use crate::search::shared::halt::Halt;
 use crate::search::shared::taken::mark_taken;
 use crate::store::Pending;
 use preempt_core::engine::{Request, Sink, Successors};

@@ -7,11 +7,11 @@
 
 use super::concurrent_graph::{ConcurrentGraph, Expanding, LETTER, NO_LETTER};
 use super::graph_records::Record;
-use super::halt::Halt;
 use super::letters::{Letter, Letters};
 use super::outgoing::Passage;
 use super::system_graph::{MARK_BITS, SystemGraph, Tally};
 use crate::platform::sync::atomic::Ordering;
+use crate::search::shared::halt::Halt;
 use crate::search::shared::workers::wait_a_little;
 use crate::store::StoreFull;
 use preempt_core::System;

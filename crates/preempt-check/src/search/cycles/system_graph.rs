@@ -8,10 +8,10 @@
 //! Invariant: letters and edges, in their order, are a function of the system alone, so a search is the same over every
 //! graph, to its last number.
 
-use super::halt::Halt;
 use super::letters::{Letter, Letters};
 use super::outgoing::Passage;
 use crate::Finding;
+use crate::search::shared::halt::Halt;
 use preempt_core::{Contention, System};
 use std::ops::Range;
 

@@ -28,8 +28,8 @@ use super::visit_log::{
 };
 use super::visited_set::{LocalVisits, VisitedSet};
 use crate::search::bounded::least_preemptions::StateRecord;
-use crate::search::shared::end::End;
 use crate::search::shared::expansion::Expander;
+use crate::search::shared::halt::Halt;
 use crate::search::shared::visit_rule::{Due, Turn, turn};
 use crate::store::{Pending, Store};
 use crate::{Budget, Counterexample, Finding, Options, Preemptions};
@@ -211,8 +211,8 @@ impl CurrentVisit {
     #[inline(always)]
     fn turn(self, record: StateRecord) -> Turn {
         match self.movers {
-            Movers::CanMove(_) => turn(true, record.is_free()),
-            Movers::Stuck => turn(false, record.is_free() && self.mover.is_some()),
+            Movers::CanMove(_) => turn(true, record.all_run()),
+            Movers::Stuck => turn(false, record.all_run() && self.mover.is_some()),
             Movers::WentOn => Turn::Waited,
         }
     }
@@ -285,7 +285,7 @@ impl<'a, S: System + ?Sized, V: VisitedSet> Bucketed<'a, S, V> {
     }
 
     /// Stores and visits the initial state.
-    pub(super) fn start(&mut self) -> Result<(), End> {
+    pub(super) fn start(&mut self) -> Result<(), Halt> {
         let mut initial = Vec::new();
         let outcome = self.system.initial(&mut initial);
         self.transitions = 1;
@@ -309,12 +309,12 @@ impl<'a, S: System + ?Sized, V: VisitedSet> Bucketed<'a, S, V> {
         let mut deferred = std::mem::take(&mut self.next.deferred);
         // Later visits at the same count may have run all that waited here.
         let visited = &self.visited;
-        deferred.retain(|one| !visited.record(visited.entry(one.visit).state).is_free());
+        deferred.retain(|one| !visited.record(visited.entry(one.visit).state).all_run());
         deferred
     }
 
     /// Begins the next bucket with what was put off in this one and did not come about since.
-    pub(super) fn begin_next(&mut self) -> Result<(), End> {
+    pub(super) fn begin_next(&mut self) -> Result<(), Halt> {
         let mut next = std::mem::take(&mut self.next);
         self.bucket += 1;
         self.transitions = self.transitions.wrapping_add_signed(next.transitions);
@@ -332,7 +332,7 @@ impl<'a, S: System + ?Sized, V: VisitedSet> Bucketed<'a, S, V> {
         for (visit, process, fault) in next.faults {
             let state = self.visited.entry(visit).state;
             let record = self.visited.record(state);
-            if !record.is_free() && !self.visited.has_mover(state, record, process) {
+            if !record.all_run() && !self.visited.has_mover(state, record, process) {
                 let path = self.path_to(visit, process, fault)?;
                 self.fault(fault, Some(visit), &path)?;
             }
@@ -340,8 +340,8 @@ impl<'a, S: System + ?Sized, V: VisitedSet> Bucketed<'a, S, V> {
         Ok(())
     }
 
-    /// The steps of a process from a visit to a fault, if anybody will ask for them.
-    fn path_to(&mut self, visit: u32, process: ProcessId, fault: u32) -> Result<Vec<Step>, End> {
+    /// The steps of a process from a visit to a fault; none if a violation was met before, since only the first is shown.
+    fn path_to(&mut self, visit: u32, process: ProcessId, fault: u32) -> Result<Vec<Step>, Halt> {
         if self.first.is_some() {
             return Ok(Vec::new());
         }
@@ -355,7 +355,7 @@ impl<'a, S: System + ?Sized, V: VisitedSet> Bucketed<'a, S, V> {
         Ok(faults.find(|(found, _)| *found == fault).map_or(Vec::new(), |(_, path)| path))
     }
 
-    /// Whether the steps of those who have to wait are taken at once, as visits of the next bucket, while
+    /// Whether the steps of processes that have to wait are taken at once, as visits of the next bucket, while
     /// their state is at hand: only where that bucket is certain to be searched. Elsewhere what can be found
     /// with less comes first.
     #[inline(always)]
@@ -370,7 +370,7 @@ impl<'a, S: System + ?Sized, V: VisitedSet> Bucketed<'a, S, V> {
     }
 
     /// Deals with visits of a range until a batch is full; says where to go on.
-    pub(super) fn run_batch(&mut self, range: Range<u32>) -> Result<u32, End> {
+    pub(super) fn run_batch(&mut self, range: Range<u32>) -> Result<u32, Halt> {
         self.begin_batch();
         let mut next = range.start;
         while next < range.end && self.waiting() < V::BATCH {
@@ -397,7 +397,7 @@ impl<'a, S: System + ?Sized, V: VisitedSet> Bucketed<'a, S, V> {
 
     /// Runs, at one preemption more, the processes that had to wait, until a batch is full; says how many of the
     /// visits are done.
-    pub(super) fn run_deferred(&mut self, visits: &[DeferredVisit]) -> Result<usize, End> {
+    pub(super) fn run_deferred(&mut self, visits: &[DeferredVisit]) -> Result<usize, Halt> {
         self.begin_batch();
         let mut done = 0;
         while done < visits.len() && self.waiting() < V::BATCH {
@@ -428,7 +428,7 @@ impl<'a, S: System + ?Sized, V: VisitedSet> Bucketed<'a, S, V> {
         states.max(self.looked_at)
     }
 
-    fn store_batch(&mut self) -> Result<(), End> {
+    fn store_batch(&mut self) -> Result<(), Halt> {
         let bytes = &self.expander.successors.data;
         let waiting = if self.reduce { &mut self.pending } else { &mut self.expander.arrivals };
         self.visited.insert(bytes, waiting, !self.reduce)?;

@@ -1,6 +1,6 @@
 //! How a search bucket by bucket ends: its numbers, as a finding.
 
-use crate::search::shared::end::End;
+use crate::search::shared::halt::Halt;
 use crate::search::shared::statistics::Counters;
 use crate::{Budget, Covered, Finding, Options};
 use preempt_core::{BoundRow, Statistics, Stop, System};
@@ -19,7 +19,7 @@ pub(crate) struct Conclusion {
     pub(crate) rows: Vec<BoundRow>,
     /// The last bound searched, if more is left.
     pub(crate) bound: Option<u32>,
-    pub(crate) end: Option<End>,
+    pub(crate) end: Option<Halt>,
 }
 
 impl Conclusion {
@@ -27,7 +27,7 @@ impl Conclusion {
     pub(crate) fn nothing<S: System + ?Sized>(
         system: &S,
         options: &Options,
-        end: Option<End>,
+        end: Option<Halt>,
     ) -> Self {
         Conclusion {
             counters: Counters::new(system, options),
@@ -46,7 +46,7 @@ impl Conclusion {
     pub(crate) fn finding<S: System + ?Sized>(self, system: &S, budget: &Budget) -> Finding {
         let Conclusion { states, transitions, revisits, depth, memory, .. } = self;
         let mut finding = self.counters.finish(system, states);
-        if let Some(End::Limit(stop)) = self.end {
+        if let Some(Halt::Stop(stop)) = self.end {
             finding.stop = Some(stop);
         }
         finding.bound = self.bound;

@@ -20,7 +20,7 @@ use super::visit_log::{Entry, MERGED, NO_PARENT};
 use super::visited_set::{LocalLog, VisitedSet};
 use crate::platform::sync::atomic::{AtomicU64, Ordering};
 use crate::search::bounded::least_preemptions::{StateRecord, Visit};
-use crate::search::shared::end::End;
+use crate::search::shared::halt::Halt;
 use crate::search::shared::trace::LOST;
 use crate::store::{Pending, StoreFull, pages};
 use crate::{Budget, Finding, Options};
@@ -112,7 +112,7 @@ impl<'e, L: LossyVisited> LossyVisits<'e, L> {
         entry: Entry<L::Key>,
         state: &[u8],
         waits: bool,
-    ) -> Result<u32, End> {
+    ) -> Result<u32, Halt> {
         let visit = self.log.len() as u32;
         if waits {
             self.waiting.push(visit, state);
@@ -233,9 +233,9 @@ impl<L: LossyVisited> VisitedSet for LossyVisits<'_, L> {
         &mut self,
         entry: Entry<L::Key>,
         bytes: impl FnOnce() -> &'s [u8],
-    ) -> Result<(), End> {
+    ) -> Result<(), Halt> {
         if self.log.len() >= (NO_PARENT / self.worker.threads) as usize - 1 {
-            return Err(End::Limit(Stop::Memory));
+            return Err(Halt::Stop(Stop::Memory));
         }
         self.frontier.push(if entry.is(MERGED) { &[] } else { bytes() });
         pages::push(&mut self.log, entry);

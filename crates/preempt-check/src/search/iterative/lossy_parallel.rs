@@ -17,7 +17,7 @@ use super::phases::{PhasedSearch, iterate};
 use super::visit_log::Entry;
 use crate::platform::sync::Mutex;
 use crate::platform::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use crate::search::shared::end::End;
+use crate::search::shared::halt::Halt;
 use crate::search::shared::workers::{Worker, Workers, each, lock, with_as_many_as_possible};
 use crate::{Budget, Finding, Options, Progress};
 use preempt_core::{BoundRow, System};
@@ -89,7 +89,8 @@ struct Handed<K> {
     states: States,
 }
 
-/// One of the threads.
+/// One of the threads; no two of them share a cache line.
+#[repr(align(128))]
 struct Thread<'t, 'v, S: System + ?Sized, L: LossyVisited<Key: InPart>> {
     team: &'t Team<'v, L>,
     own: OneThread<'t, S, LossyVisits<'t, &'v Sharded<L>>>,
@@ -106,7 +107,7 @@ impl<S: System + ?Sized, L: LossyVisited<Key: InPart> + Send> Thread<'_, '_, S, 
     }
 
     /// Takes what another thread has handed on; says whether there was anything.
-    fn take(&mut self) -> Result<bool, End> {
+    fn take(&mut self) -> Result<bool, Halt> {
         let Some(handed) = lock(&self.team.handed).pop_front() else { return Ok(false) };
         for (at, (entry, others)) in handed.visits.into_iter().enumerate() {
             let visits = &mut self.own.bucketed.visited;
@@ -145,7 +146,7 @@ impl<S: System + ?Sized, L: LossyVisited<Key: InPart> + Send> Thread<'_, '_, S, 
 }
 
 impl<S: System + ?Sized, L: LossyVisited<Key: InPart> + Send> Worker for Thread<'_, '_, S, L> {
-    fn work(&mut self) -> Result<bool, End> {
+    fn work(&mut self) -> Result<bool, Halt> {
         if !self.own.run_batch()? {
             return self.take();
         }
@@ -184,11 +185,11 @@ struct Together<'t, 'v, S: System + ?Sized, L: LossyVisited<Key: InPart>> {
 impl<S: System + ?Sized, L: LossyVisited<Key: InPart> + Send> PhasedSearch
     for Together<'_, '_, S, L>
 {
-    fn start(&mut self) -> Result<(), End> {
+    fn start(&mut self) -> Result<(), Halt> {
         self.threads.first_mut().map_or(Ok(()), |thread| thread.own.start())
     }
 
-    fn run_phase(&mut self, budget: &mut Budget) -> Result<(), End> {
+    fn run_phase(&mut self, budget: &mut Budget) -> Result<(), Halt> {
         self.team.workers.run(&mut self.threads, budget)
     }
 
@@ -197,7 +198,7 @@ impl<S: System + ?Sized, L: LossyVisited<Key: InPart> + Send> PhasedSearch
         self.threads.iter().any(|thread| thread.keeps_back)
     }
 
-    fn begin_next(&mut self) -> Result<(), End> {
+    fn begin_next(&mut self) -> Result<(), Halt> {
         self.threads.iter_mut().try_for_each(|thread| thread.own.begin_next())
     }
 

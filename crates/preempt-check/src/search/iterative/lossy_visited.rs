@@ -263,7 +263,7 @@ impl<T: Store> LossyVisited for Bits<'_, T> {
             return false;
         }
         for (fact, is_new) in [
-            (FREE, then.is_free() && !seen.is_free()),
+            (FREE, then.all_run() && !seen.all_run()),
             (EXPANDED, then.is_expanded() && !seen.is_expanded()),
             (DEFERRED, then.is_deferred() && !seen.is_deferred()),
         ] {

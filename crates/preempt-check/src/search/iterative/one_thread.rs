@@ -7,7 +7,7 @@
 use super::buckets::{Bucketed, DeferredVisit, row};
 use super::phases::PhasedSearch;
 use super::visited_set::LocalLog;
-use crate::search::shared::end::End;
+use crate::search::shared::halt::Halt;
 use crate::{Budget, Progress};
 use preempt_core::{BoundRow, System};
 
@@ -33,7 +33,7 @@ impl<'a, S: System + ?Sized, V: LocalLog> OneThread<'a, S, V> {
     }
 
     /// Runs a batch; says whether there was anything to do.
-    pub(super) fn run_batch(&mut self) -> Result<bool, End> {
+    pub(super) fn run_batch(&mut self) -> Result<bool, Halt> {
         if self.waited < self.waiting.len() {
             self.waited += self.bucketed.run_deferred(&self.waiting[self.waited..])?;
             return Ok(true);
@@ -65,14 +65,14 @@ impl<'a, S: System + ?Sized, V: LocalLog> OneThread<'a, S, V> {
 }
 
 impl<S: System + ?Sized, V: LocalLog> PhasedSearch for OneThread<'_, S, V> {
-    fn start(&mut self) -> Result<(), End> {
+    fn start(&mut self) -> Result<(), Halt> {
         self.bucketed.start()
     }
 
-    fn run_phase(&mut self, budget: &mut Budget) -> Result<(), End> {
+    fn run_phase(&mut self, budget: &mut Budget) -> Result<(), Halt> {
         loop {
             if let Some(stop) = budget.check_every(16, || self.progress()) {
-                return Err(End::Limit(stop));
+                return Err(Halt::Stop(stop));
             }
             if !self.run_batch()? {
                 return Ok(());
@@ -86,7 +86,7 @@ impl<S: System + ?Sized, V: LocalLog> PhasedSearch for OneThread<'_, S, V> {
         bucketed.next.ahead != 0 || waiting.iter().any(|deferred| bucketed.keeps_back(*deferred))
     }
 
-    fn begin_next(&mut self) -> Result<(), End> {
+    fn begin_next(&mut self) -> Result<(), Halt> {
         self.bucketed.visited.begin_next();
         self.bucketed.begin_next()
     }

@@ -1,5 +1,5 @@
 //! What a bucketed search knows of the edges out of a state: per step, or per end of an indivisible
-//! sequence, where it leads and who moved.
+//! sequence, where it leads and which process moved.
 
 use crate::Options;
 use crate::search::bounded::least_preemptions::{MOVERS, fits_record};
@@ -25,7 +25,7 @@ pub(crate) struct Edge {
     pub(crate) process: ProcessId,
     mover: ProcessId,
     pending: u32,
-    /// Whether nobody else can notice the step.
+    /// Whether no other process can notice the step.
     pub(crate) transparent: bool,
     pub(crate) when: When,
 }
@@ -47,7 +47,7 @@ impl Edge {
         (self.mover != FAULT).then_some(self.to as usize)
     }
 
-    /// Who moved last on it; nobody where only the property did.
+    /// The process that moved last on it; none where only the property did.
     #[inline(always)]
     pub(crate) fn mover(self) -> Option<ProcessId> {
         (self.mover != ProcessId::PROPERTY).then_some(self.mover)
@@ -183,7 +183,7 @@ impl<'a, S: System + ?Sized> Outgoing<'a, S> {
         self.list.truncate(end);
     }
 
-    /// A move of a property leaves the last mover who it was: where visits are dealt with together that
+    /// A move of a property does not change the last mover: where visits are dealt with together that
     /// differ in that, it is a way for each of them. Adds those for `movers`.
     #[cold]
     pub(crate) fn repeat_property(&mut self, first: usize, movers: impl Fn(ProcessId) -> bool) {

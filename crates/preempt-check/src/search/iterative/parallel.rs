@@ -12,7 +12,7 @@ use super::conclusion::nothing_searched;
 use super::phases::{PhasedSearch, Phases, iterate};
 use super::shared_visited::{Handle, SharedVisited};
 use crate::platform::sync::Mutex;
-use crate::search::shared::end::End;
+use crate::search::shared::halt::Halt;
 use crate::search::shared::workers::{Worker, Workers, each, lock, with_as_many_as_possible};
 use crate::store::concurrent::Records;
 use crate::{Budget, Finding, Options, Progress};
@@ -58,7 +58,8 @@ struct Team<'v, T> {
     deferred: Mutex<Vec<Vec<DeferredVisit>>>,
 }
 
-/// One of the threads.
+/// One of the threads; no two of them share a cache line.
+#[repr(align(128))]
 struct Thread<'t, 'v, S: System + ?Sized, T: Records> {
     team: &'t Team<'v, T>,
     bucketed: Bucketed<'t, S, Handle<'v, T>>,
@@ -73,7 +74,7 @@ struct Thread<'t, 'v, S: System + ?Sized, T: Records> {
 }
 
 impl<S: System + ?Sized, T: Records> Worker for Thread<'_, '_, S, T> {
-    fn work(&mut self) -> Result<bool, End> {
+    fn work(&mut self) -> Result<bool, Halt> {
         let bucketed = &mut self.bucketed;
         if std::mem::take(&mut self.begins) {
             bucketed.begin_next()?;
@@ -126,11 +127,11 @@ struct Together<'t, 'v, S: System + ?Sized, T: Records> {
 }
 
 impl<S: System + ?Sized, T: Records> PhasedSearch for Together<'_, '_, S, T> {
-    fn start(&mut self) -> Result<(), End> {
+    fn start(&mut self) -> Result<(), Halt> {
         self.threads.first_mut().map_or(Ok(()), |thread| thread.bucketed.start())
     }
 
-    fn run_phase(&mut self, budget: &mut Budget) -> Result<(), End> {
+    fn run_phase(&mut self, budget: &mut Budget) -> Result<(), Halt> {
         self.team.workers.run(&mut self.threads, budget)
     }
 
@@ -144,7 +145,7 @@ impl<S: System + ?Sized, T: Records> PhasedSearch for Together<'_, '_, S, T> {
         ahead != 0 || self.threads.iter().any(|thread| thread.left.1)
     }
 
-    fn begin_next(&mut self) -> Result<(), End> {
+    fn begin_next(&mut self) -> Result<(), Halt> {
         let mut deferred = lock(&self.team.deferred);
         for thread in &mut self.threads {
             let (left, _) = std::mem::take(&mut thread.left);

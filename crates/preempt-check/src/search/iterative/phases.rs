@@ -19,7 +19,7 @@
 //! found later needs more.
 
 use crate::search::bounded::least_preemptions::LARGEST_BOUND;
-use crate::search::shared::end::End;
+use crate::search::shared::halt::Halt;
 use crate::search::shared::workers::Fewer;
 use crate::{Budget, Options};
 use preempt_core::BoundRow;
@@ -27,16 +27,16 @@ use preempt_core::BoundRow;
 /// A search in phases, one per count of preemptions.
 pub(crate) trait PhasedSearch {
     /// Puts the visit to the initial state into the work queue.
-    fn start(&mut self) -> Result<(), End>;
+    fn start(&mut self) -> Result<(), Halt>;
 
     /// Runs all visits of the present phase, and those that they lead to without another preemption.
-    fn run_phase(&mut self, budget: &mut Budget) -> Result<(), End>;
+    fn run_phase(&mut self, budget: &mut Budget) -> Result<(), Halt>;
 
     /// Whether a process with steps was put off to the next phase.
     fn has_next(&mut self) -> bool;
 
     /// Makes what was put off the work queue of the next phase.
-    fn begin_next(&mut self) -> Result<(), End>;
+    fn begin_next(&mut self) -> Result<(), Halt>;
 
     /// Whether the present phase is the last one that makes sense, whatever was asked for.
     fn must_end(&self) -> bool {
@@ -54,14 +54,14 @@ pub(crate) struct Phases {
     /// The last bound searched, if more is left.
     pub(crate) bound: Option<u32>,
     /// Why the search ended before its time.
-    pub(crate) end: Option<End>,
+    pub(crate) end: Option<Halt>,
 }
 
 impl Phases {
     /// These phases, unless there were too few threads for one of them.
     pub(crate) fn unless_fewer(self) -> Result<Self, Fewer> {
         match self.end {
-            Some(End::Fewer(threads)) => Err(Fewer(threads)),
+            Some(Halt::Fewer(threads)) => Err(Fewer(threads)),
             _ => Ok(self),
         }
     }
@@ -76,7 +76,7 @@ pub(crate) fn iterate(
 ) -> Phases {
     let mut phases = Phases { rows: Vec::new(), bound: None, end: None };
     if let Err(end) = run_phases(search, options, &mut phases, budget) {
-        if matches!(end, End::Enough) {
+        if matches!(end, Halt::Enough) {
             phases.rows.push(search.row());
         }
         phases.end = Some(end);
@@ -89,7 +89,7 @@ fn run_phases(
     options: &Options,
     phases: &mut Phases,
     budget: &mut Budget,
-) -> Result<(), End> {
+) -> Result<(), Halt> {
     let (last, csb) = (last_bound(options), options.preemptions.extra());
     search.start()?;
     let mut curr_bound = 0_u32;

@@ -1,7 +1,7 @@
 //! The steps of an execution, found again from its visits.
 //!
-//! Bucketed searches keep of a visit only who moved last and where it came from. The steps between
-//! are found by trying all: among several the one that preempts nobody is taken, as the search did.
+//! Bucketed searches keep of a visit only its last mover and where it came from. The steps between
+//! are found by trying all: among several the one that preempts no process is taken, as the search did.
 
 use crate::search::shared::atomic_sequence::{AtomicSequence, Event, last_mover};
 use preempt_core::{Enabled, ProcessId, Step, Switch, System, classify};

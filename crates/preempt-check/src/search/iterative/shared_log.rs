@@ -1,6 +1,6 @@
 //! The log of visits that several threads write, at the same time the queue of what is to be expanded.
 //!
-//! A thread takes numbers in blocks and fills them in order. Visits of one block that nobody expands yet are handed on as a
+//! A thread takes numbers in blocks and fills them in order. Visits of one block that no thread expands yet are handed on as a
 //! range of numbers. A word and a half hold a visit.
 //!
 //! Invariant: a number is used by the thread that took its block, and read by others only after they were handed it through a
@@ -20,14 +20,14 @@ use std::ops::Range;
 const BLOCK: u32 = 1 << 10;
 /// Visits that are handed on together.
 const RANGE: u32 = 256;
-/// The same where somebody has nothing to do.
+/// The same where a thread has nothing to do.
 const SMALL_RANGE: u32 = 16;
 
 /// The log.
 pub(super) struct SharedLog {
     /// Per visit a word: its state, and the visit it came from.
     links: Segments,
-    /// Per visit half a word: who moved, flags, and that the visit was written.
+    /// Per visit half a word: the last mover, flags, and that the visit was written.
     movers: Segments,
     /// Blocks handed out.
     blocks: AtomicUsize,
@@ -92,7 +92,7 @@ impl SharedLog {
         let flags = u32::from(entry.flags | WRITTEN);
         let movers = u32::from(entry.mover) | u32::from(entry.by) << 16 | flags << 24;
         let (word, shift) = self.movers(visit);
-        // Both halves are of one block, so nobody else writes to the word.
+        // Both halves are of one block, so no other thread writes to the word.
         let other = if shift == 0 { 0 } else { word.load(Ordering::Relaxed) };
         word.store(other | u64::from(movers) << shift, Ordering::Relaxed);
     }

@@ -13,7 +13,7 @@ use super::visited_set::VisitedSet;
 use crate::platform::sync::Mutex;
 use crate::platform::sync::atomic::{AtomicU64, Ordering};
 use crate::search::bounded::least_preemptions::{StateRecord, Visit, fits_record};
-use crate::search::shared::end::End;
+use crate::search::shared::halt::Halt;
 use crate::search::shared::workers::{lock, wait_a_little};
 use crate::store::concurrent::{Place, Records};
 use crate::store::{Pending, StateId, StoreFull};
@@ -249,9 +249,9 @@ impl<T: Records> VisitedSet for Handle<'_, T> {
     }
 
     #[inline(always)]
-    fn enter<'s>(&mut self, entry: Entry, _: impl FnOnce() -> &'s [u8]) -> Result<(), End> {
+    fn enter<'s>(&mut self, entry: Entry, _: impl FnOnce() -> &'s [u8]) -> Result<(), Halt> {
         let entered = self.cursor.push(&self.shared.log, entry, &mut self.contention);
-        entered.ok_or(End::Limit(Stop::Memory))
+        entered.ok_or(Halt::Stop(Stop::Memory))
     }
 
     fn count_error(&mut self) -> u64 {

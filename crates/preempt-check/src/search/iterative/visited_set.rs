@@ -9,7 +9,7 @@
 
 use super::visit_log::{Entry, NO_PARENT};
 use crate::search::bounded::least_preemptions::{LeastPreemptions, StateRecord, Visit};
-use crate::search::shared::end::End;
+use crate::search::shared::halt::Halt;
 use crate::store::{Pending, StateId, Store, StoreFull, pages};
 use preempt_core::{ProcessId, Stop};
 
@@ -100,7 +100,7 @@ pub(crate) trait VisitedSet {
         &mut self,
         entry: Entry<Self::Key>,
         bytes: impl FnOnce() -> &'s [u8],
-    ) -> Result<(), End>;
+    ) -> Result<(), Halt>;
 
     /// Counts an error; says how many there are.
     fn count_error(&mut self) -> u64;
@@ -246,9 +246,9 @@ impl<T: Store> VisitedSet for LocalVisits<'_, T> {
     }
 
     #[inline(always)]
-    fn enter<'s>(&mut self, entry: Entry, _: impl FnOnce() -> &'s [u8]) -> Result<(), End> {
+    fn enter<'s>(&mut self, entry: Entry, _: impl FnOnce() -> &'s [u8]) -> Result<(), Halt> {
         if self.log.len() >= NO_PARENT as usize {
-            return Err(End::Limit(Stop::Memory));
+            return Err(Halt::Stop(Stop::Memory));
         }
         pages::push(&mut self.log, entry);
         Ok(())

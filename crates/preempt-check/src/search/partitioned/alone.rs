@@ -1,9 +1,9 @@
 //! Owners in one thread, one after the other: what a search in one process uses that is saved from time to time, and
 //! what drivers over networks are compared with.
 
-use super::cycles::{Crew, Cycles, Pass, Totals, Walked, find_cycle};
-use super::retrace::{Goal, Way, along};
-use super::{Batches, Outcome, Partition, Share, Time};
+use super::cycles::{CycleOwners, Cycles, Pass, Totals, Walked, find_cycle};
+use super::retrace::{TraceSegment, TraceTarget, along};
+use super::{Batches, Outcome, Partition, PartitionResult, Time};
 use crate::{Budget, Counterexample, Options, Progress};
 use preempt_core::{Step, Stop, System, ViolationKind};
 
@@ -82,11 +82,11 @@ fn progress_of(owners: &[&mut dyn Partition]) -> Progress {
 }
 
 /// What all of them found, and the steps to the first violation.
-pub fn trace_back(owners: &mut [&mut dyn Partition]) -> (Share, Option<Vec<Step>>) {
-    let mut all = Share::default();
+pub fn trace_back(owners: &mut [&mut dyn Partition]) -> (PartitionResult, Option<Vec<Step>>) {
+    let mut all = PartitionResult::default();
     owners.iter().for_each(|owner| all.add(&owner.share()));
     let steps = all.site.clone().and_then(|site| {
-        along(&site, |goal: &Goal| owners.iter_mut().find_map(|owner| owner.seek(goal)))
+        along(&site, |goal: &TraceTarget| owners.iter_mut().find_map(|owner| owner.seek(goal)))
     });
     (all, steps)
 }
@@ -145,7 +145,7 @@ impl Together<'_, '_, '_> {
     }
 }
 
-impl Crew for Together<'_, '_, '_> {
+impl CycleOwners for Together<'_, '_, '_> {
     fn run(&mut self, pass: Pass) -> Option<Totals> {
         if pass == Pass::Forward
             && let Some(stop) = self.saver.between(&parts(self.owners))
@@ -162,7 +162,7 @@ impl Crew for Together<'_, '_, '_> {
         self.owners.get((number >> 40) as usize)?.look(number)
     }
 
-    fn seek(&mut self, goal: &Goal) -> Option<Way> {
+    fn seek(&mut self, goal: &TraceTarget) -> Option<TraceSegment> {
         self.owners.iter_mut().find_map(|owner| owner.seek(goal))
     }
 }

@@ -8,7 +8,7 @@
 //! four bytes: how many are as before, then which words of the next one are not, in a byte, and these words. The last
 //! chunk is filled up with zeros.
 
-use super::sent::Sent;
+use super::sent_filter::SentFilter;
 use super::wire::{Damaged, Reader, Writer};
 
 /// Bytes of a batch that is sent at once.
@@ -27,7 +27,7 @@ pub struct Outbox<'a> {
 #[derive(Debug)]
 pub struct Batches {
     open: Vec<Open>,
-    sent: Sent,
+    sent: SentFilter,
 }
 
 #[derive(Debug, Default)]
@@ -135,7 +135,7 @@ fn write_chunk(writer: &mut Writer, before: &mut Chunk, now: &Chunk) {
 impl Batches {
     /// Batches for so many owners.
     pub fn new(owners: usize) -> Self {
-        Batches { open: (0..owners).map(|_| Open::default()).collect(), sent: Sent::new() }
+        Batches { open: (0..owners).map(|_| Open::default()).collect(), sent: SentFilter::new() }
     }
 
     /// Batches that are sent by `send` once they are full.

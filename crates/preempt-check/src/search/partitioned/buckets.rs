@@ -10,12 +10,12 @@
 
 use super::arrived::Arrived;
 use super::batch::{BatchReader, Batches, Outbox, read_batch};
-use super::deal::Deal;
 use super::moves::{Moves, Taken};
-use super::retrace::{Goal, Way, steps_to};
+use super::owner_map::OwnerMap;
+use super::retrace::{TraceSegment, TraceTarget, steps_to};
 use super::visit_log::{Merged, Visit, VisitLog, mark, mover};
 use super::wire::Damaged;
-use super::{Owner, Partition, Share, Site, Time};
+use super::{Owner, Partition, PartitionResult, Time, ViolationSite};
 use crate::search::bounded::least_preemptions::{LARGEST_BOUND, LeastPreemptions, Visit as Judged};
 use crate::search::shared::atomic_sequence::AtomicSequence;
 use crate::search::shared::statistics::Counters;
@@ -32,7 +32,7 @@ const FETCHED: usize = 8;
 /// One owner's states, bucket by bucket.
 pub struct Buckets<'a> {
     system: &'a dyn System,
-    deal: Deal,
+    deal: OwnerMap,
     store: Adaptive,
     least: LeastPreemptions,
     log: VisitLog,
@@ -53,7 +53,7 @@ pub struct Buckets<'a> {
     revisits: u64,
     first: First,
     /// A violation that was found before the search was interrupted and went on.
-    earlier: Option<Site>,
+    earlier: Option<ViolationSite>,
     stopped: bool,
     state: Vec<u8>,
     received: BatchReader,
@@ -67,7 +67,7 @@ impl<'a> Buckets<'a> {
         owner: Owner,
         budget: &mut Budget<'_>,
     ) -> Self {
-        let (deal, stop) = Deal::new(system, owner, budget);
+        let (deal, stop) = OwnerMap::new(system, owner, budget);
         let limit = options.preemptions.limit().unwrap_or(LARGEST_BOUND);
         let mut part = Buckets {
             system,
@@ -224,20 +224,20 @@ impl<'a> Buckets<'a> {
             Some(process) == last || process.0 < 64 && together >> process.0 & 1 != 0
         };
         let can_move = last.is_some_and(|mover| self.moves.has_all(mover, together));
-        let turn = turn(can_move, record.is_free() && last.is_some());
+        let turn = turn(can_move, record.all_run() && last.is_some());
         if turn == Turn::All {
             self.least.set_free(id);
         }
         self.take((at, turn), time, outbox, is_mover);
         // Whether the others have steps is not known, and need not be before the next bucket.
-        if turn == Turn::Mover && !record.is_free() && self.least.defer(id) {
+        if turn == Turn::Mover && !record.all_run() && self.least.defer(id) {
             self.deferred.push(at);
         }
     }
 
     /// Whether somebody who waited after a visit still may do so.
     fn has_waiting(&self, at: u32) -> bool {
-        !self.least.get(self.log.get(at).state).is_free()
+        !self.least.get(self.log.get(at).state).all_run()
     }
 
     /// Whether somebody who has steps waits after one of these visits.
@@ -256,7 +256,7 @@ impl<'a> Buckets<'a> {
     fn expand_deferred(&mut self, at: u32, time: Time, outbox: &mut Outbox<'_>) {
         let id = self.log.get(at).state;
         let record = self.least.get(id);
-        if record.is_free() {
+        if record.all_run() {
             return;
         }
         self.store.load(id, &mut self.state);
@@ -452,14 +452,14 @@ impl Partition for Buckets<'_> {
         }
     }
 
-    fn share(&self) -> Share {
+    fn share(&self) -> PartitionResult {
         let counters = &self.counters;
         let own = self.first.0.as_ref().map(|(at, path, fault)| {
             let Visit { state: id, mover } = self.log.get(*at);
             let mut state = Vec::new();
             self.store.load(id, &mut state);
             let time = self.log.time_of(*at as usize);
-            Site { time, state, mover, path: path.clone(), fault: *fault }
+            ViolationSite { time, state, mover, path: path.clone(), fault: *fault }
         });
         let site = self.earlier.clone().or(own);
         let mut rows = self.rows.clone();
@@ -468,7 +468,7 @@ impl Partition for Buckets<'_> {
         if !self.store.is_empty() || !rows.is_empty() || self.transitions > 0 {
             rows.push(self.row());
         }
-        Share {
+        PartitionResult {
             states: self.store.len() as u64,
             transitions: self.transitions,
             revisits: self.revisits,
@@ -480,11 +480,11 @@ impl Partition for Buckets<'_> {
             taken: counters.taken().to_vec(),
             rows,
             site,
-            ..Share::default()
+            ..PartitionResult::default()
         }
     }
 
-    fn seek(&mut self, goal: &Goal) -> Option<Way> {
+    fn seek(&mut self, goal: &TraceTarget) -> Option<TraceSegment> {
         let Time { bucket, round } = goal.time;
         let before = Time { bucket, round: round.checked_sub(1)? };
         // What was deferred in the bucket before is expanded in round 0.
@@ -501,7 +501,7 @@ impl Partition for Buckets<'_> {
                 let (from, cost) = ((&state[..], mover), Some(u32::from(deferred)));
                 let steps = steps_to(self.system, &mut sequence, from, goal, cost, false);
                 if let Some(steps) = steps {
-                    return Some(Way { from: Goal { time, state, mover }, steps });
+                    return Some(TraceSegment { from: TraceTarget { time, state, mover }, steps });
                 }
             }
         }
@@ -523,7 +523,7 @@ impl Partition for Buckets<'_> {
                 let mut flags = 0;
                 for (bit, is_set) in [
                     (EXPANDED, record.is_expanded()),
-                    (FREE, record.is_free()),
+                    (FREE, record.all_run()),
                     (DEFERRED, record.is_deferred()),
                     (WAITS, waits.contains(&(visit as u32))),
                     (AHEAD, visit >= self.cursor),
@@ -575,7 +575,7 @@ impl Partition for Buckets<'_> {
         })
     }
 
-    fn restore_counts(&mut self, all: &Share) {
+    fn restore_counts(&mut self, all: &PartitionResult) {
         // The last row is that of the bucket which goes on.
         let (last, finished) = match all.rows.split_last() {
             Some((last, finished)) => (last.bound, finished),

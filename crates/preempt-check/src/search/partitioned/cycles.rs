@@ -18,9 +18,9 @@
 use super::batch::{BatchReader, Outbox, read_batch};
 use super::forward::Uncounted;
 use super::levels::{Levels, global};
-use super::retrace::{Goal, Way, along, steps_to};
+use super::retrace::{TraceSegment, TraceTarget, along, steps_to};
 use super::wire::{Damaged, Reader, Writer};
-use super::{Owner, Partition, Share, Site, Time};
+use super::{Owner, Partition, PartitionResult, Time, ViolationSite};
 use crate::search::nested::NestedOptions;
 use crate::search::shared::atomic_sequence::AtomicSequence;
 use crate::store::{StateId, Store};
@@ -332,11 +332,11 @@ impl Partition for Cycles<'_> {
         progress
     }
 
-    fn share(&self) -> Share {
+    fn share(&self) -> PartitionResult {
         self.levels.share()
     }
 
-    fn seek(&mut self, goal: &Goal) -> Option<Way> {
+    fn seek(&mut self, goal: &TraceTarget) -> Option<TraceSegment> {
         self.levels.seek(goal)
     }
 
@@ -372,7 +372,7 @@ impl Partition for Cycles<'_> {
         })
     }
 
-    fn restore_counts(&mut self, all: &Share) {
+    fn restore_counts(&mut self, all: &PartitionResult) {
         self.levels.restore_counts(all);
     }
 }
@@ -385,7 +385,7 @@ const GONE: u64 = 2;
 const ACCEPTING: u64 = 4;
 
 /// Those who hold the states, wherever they are.
-pub trait Crew {
+pub trait CycleOwners {
     /// Makes a pass over all states; `None` if it was not finished.
     fn run(&mut self, pass: Pass) -> Option<Totals>;
 
@@ -393,7 +393,7 @@ pub trait Crew {
     fn look(&mut self, number: u64) -> Option<Walked>;
 
     /// A predecessor on the level before.
-    fn seek(&mut self, goal: &Goal) -> Option<Way>;
+    fn seek(&mut self, goal: &TraceTarget) -> Option<TraceSegment>;
 }
 
 /// The cycle that is left once everything was reached, with the way to it; `None` if there is none, or if a pass was not
@@ -401,7 +401,7 @@ pub trait Crew {
 pub fn find_cycle(
     system: &dyn System,
     kind: ViolationKind,
-    crew: &mut impl Crew,
+    crew: &mut impl CycleOwners,
     reached: Totals,
 ) -> Option<Counterexample> {
     let circle = match reached.closing {
@@ -421,11 +421,11 @@ pub fn find_cycle(
     // A state from before the search was interrupted: its predecessors are found again.
     let Walked { level, state, .. } = prefix.first()?.clone();
     let time = Time { bucket: 0, round: level };
-    let site = Site { time, state, mover: None, path: Vec::new(), fault: None };
+    let site = ViolationSite { time, state, mover: None, path: Vec::new(), fault: None };
     let mut steps = along(&site, |goal| crew.seek(goal))?;
     let mut sequence = AtomicSequence::default();
     let mut between = |from: &Walked, to: &Walked| {
-        let goal = Goal { time: Time::default(), state: to.state.clone(), mover: None };
+        let goal = TraceTarget { time: Time::default(), state: to.state.clone(), mover: None };
         steps_to(system, &mut sequence, (&from.state, None), &goal, None, true)
     };
     for pair in prefix.windows(2) {
@@ -439,7 +439,7 @@ pub fn find_cycle(
 }
 
 /// Removes what lies on no accepting cycle; an accepting state that is left.
-fn trim(crew: &mut impl Crew) -> Option<u64> {
+fn trim(crew: &mut impl CycleOwners) -> Option<u64> {
     let mut before = u64::MAX;
     loop {
         crew.run(Pass::Forward)?;
@@ -454,7 +454,7 @@ fn trim(crew: &mut impl Crew) -> Option<u64> {
 
 /// Back along the links of the last forward pass, until an accepting state comes a second time. The circle begins and
 /// ends with it.
-fn back_to_itself(crew: &mut impl Crew, start: u64) -> Option<Vec<Walked>> {
+fn back_to_itself(crew: &mut impl CycleOwners, start: u64) -> Option<Vec<Walked>> {
     let (mut path, mut met) = (Vec::new(), HashMap::new());
     let mut number = start;
     loop {
@@ -473,7 +473,7 @@ fn back_to_itself(crew: &mut impl Crew, start: u64) -> Option<Vec<Walked>> {
 }
 
 /// Back from the closing edge to the accepting state that it leads to.
-fn early(crew: &mut impl Crew, from: u64, to: u64) -> Option<Vec<Walked>> {
+fn early(crew: &mut impl CycleOwners, from: u64, to: u64) -> Option<Vec<Walked>> {
     let mut circle = vec![crew.look(to)?];
     let mut number = from;
     while number != to {

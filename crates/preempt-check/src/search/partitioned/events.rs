@@ -1,6 +1,6 @@
 //! What is counted while states are expanded, and where the first error was.
 
-use super::Share;
+use super::PartitionResult;
 use crate::search::shared::expansion::Watch;
 use crate::search::shared::statistics::Counters;
 use crate::{Counterexample, Options};
@@ -39,9 +39,9 @@ impl<'a> Events<'a> {
     }
 
     /// What was counted.
-    pub(super) fn share(&self) -> Share {
+    pub(super) fn share(&self) -> PartitionResult {
         let counters = &self.counters;
-        Share {
+        PartitionResult {
             matched: counters.matched,
             atomic_steps: counters.atomic_steps,
             depth: counters.depth,
@@ -49,7 +49,7 @@ impl<'a> Events<'a> {
             state_bytes: counters.state_bytes as u64,
             stop: counters.stop,
             taken: counters.taken().to_vec(),
-            ..Share::default()
+            ..PartitionResult::default()
         }
     }
 

@@ -6,12 +6,12 @@
 //! With partial-order reduction steps are chosen as `forward.rs` says, and none sleep.
 
 use super::batch::{BatchReader, Batches, Outbox, read_batch};
-use super::deal::Deal;
 use super::events::Events;
 use super::forward::Forward;
-use super::retrace::{Goal, Way, steps_to};
+use super::owner_map::OwnerMap;
+use super::retrace::{TraceSegment, TraceTarget, steps_to};
 use super::wire::{Damaged, Reader};
-use super::{Owner, Partition, Share, Site, Time};
+use super::{Owner, Partition, PartitionResult, Time, ViolationSite};
 use crate::search::shared::atomic_sequence::AtomicSequence;
 use crate::search::shared::expansion::{Expander, Watch};
 use crate::store::{
@@ -35,7 +35,7 @@ const TOGETHER_BYTES: usize = 1 << 18;
 /// One owner's states, level by level.
 pub struct Levels<'a> {
     pub(super) system: &'a dyn System,
-    pub(super) deal: Deal,
+    pub(super) deal: OwnerMap,
     pub(super) store: Adaptive,
     /// The levels with states of this owner, and the number of the first of each; the last one may still grow.
     bounds: Vec<(u32, usize)>,
@@ -61,7 +61,7 @@ pub struct Levels<'a> {
     received: Vec<u8>,
     arrivals: Vec<Pending>,
     /// A violation that was found before the search was interrupted and went on.
-    earlier: Option<Site>,
+    earlier: Option<ViolationSite>,
     stopped: bool,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Levels<'a> {
         owner: Owner,
         budget: &mut Budget<'_>,
     ) -> Self {
-        let (deal, stop) = Deal::new(system, owner, budget);
+        let (deal, stop) = OwnerMap::new(system, owner, budget);
         let mut part = Levels {
             system,
             deal,
@@ -538,20 +538,20 @@ impl Partition for Levels<'_> {
         }
     }
 
-    fn share(&self) -> Share {
+    fn share(&self) -> PartitionResult {
         let own = self.events.first.as_ref().map(|(number, path, fault)| {
             let mut state = Vec::new();
             self.store.load(StateId(*number as u32), &mut state);
             let time = Time { bucket: 0, round: self.level_of(*number) };
-            Site { time, state, mover: None, path: path.clone(), fault: *fault }
+            ViolationSite { time, state, mover: None, path: path.clone(), fault: *fault }
         });
         let site = self.earlier.clone().or(own);
         let states = self.store.len() as u64;
         let memory = self.progress().memory as u64;
-        Share { states, memory, site, ..self.events.share() }
+        PartitionResult { states, memory, site, ..self.events.share() }
     }
 
-    fn seek(&mut self, goal: &Goal) -> Option<Way> {
+    fn seek(&mut self, goal: &TraceTarget) -> Option<TraceSegment> {
         let level = goal.time.round.checked_sub(1)?;
         let at = self.bounds.iter().position(|(one, _)| *one == level)?;
         let first = self.bounds[at].1;
@@ -564,7 +564,10 @@ impl Partition for Levels<'_> {
             let steps = steps_to(self.system, &mut sequence, from, goal, None, normalize);
             if let Some(steps) = steps {
                 let time = Time { bucket: 0, round: level };
-                return Some(Way { from: Goal { time, state, mover: None }, steps });
+                return Some(TraceSegment {
+                    from: TraceTarget { time, state, mover: None },
+                    steps,
+                });
             }
         }
         None
@@ -585,7 +588,7 @@ impl Partition for Levels<'_> {
         })
     }
 
-    fn restore_counts(&mut self, all: &Share) {
+    fn restore_counts(&mut self, all: &PartitionResult) {
         if self.deal.owner.me == 0 {
             self.events.counters.restore(all);
             self.earlier = all.site.clone();

@@ -4,13 +4,13 @@
 //! are is not known here: threads, processes on other machines, or one after the other in files. A driver moves
 //! batches between them and says when everything of a [`Time`] has arrived.
 //!
-//! 1. `deal.rs`: which states belong to whom; `wire.rs`: numbers and bytes, written and read with every length checked; `batch.rs`: states for one owner, as
-//!    differences to each other; `sent.rs`: what was sent lately need not be sent again.
+//! 1. `owner_map.rs`: which states belong to whom; `wire.rs`: numbers and bytes, written and read with every length checked; `batch.rs`: states for one owner, as
+//!    differences to each other; `sent_filter.rs`: what was sent lately need not be sent again.
 //! 2. `levels.rs`: all executions, level by level, with what `events.rs` counts; `buckets.rs`: bucket by bucket of
 //!    preemptions (`[MQ07]`), with the steps that `moves.rs` finds and the visits of `arrived.rs` and `visit_log.rs`.
 //!    `forward.rs`: which steps may wait, decided without asking other owners.
 //! 3. `cycles.rs`: accepting cycles (OWCTY, with maximal accepting predecessors for early ones).
-//! 4. `retrace.rs`: the way back from a state; `share.rs`: what each owner found, and what all of them found together.
+//! 4. `retrace.rs`: the way back from a state; `partition_result.rs`: what each owner found, and what all of them found together.
 //! 5. `single.rs` and, where preemptions are counted, `visits.rs`: successors for searches that keep their states in
 //!    files.
 //! 6. `alone.rs`: the driver for owners in one thread, which is also the twin that other drivers are tested against.
@@ -24,14 +24,14 @@ mod arrived;
 mod batch;
 mod buckets;
 mod cycles;
-mod deal;
 mod events;
 mod forward;
 mod levels;
 mod moves;
+mod owner_map;
+mod partition_result;
 mod retrace;
-mod sent;
-mod share;
+mod sent_filter;
 mod single;
 mod visit_log;
 mod visits;
@@ -40,11 +40,11 @@ mod wire;
 pub use alone::{Saver, explore, explore_cycles, trace_back};
 pub use batch::{Batches, Outbox, SendBatch};
 pub use buckets::Buckets;
-pub use cycles::{Crew, Cycles, Pass, Totals, Walked, find_cycle, finite_options};
+pub use cycles::{CycleOwners, Cycles, Pass, Totals, Walked, find_cycle, finite_options};
 pub use forward::note_reduction;
 pub use levels::Levels;
-pub use retrace::{Goal, Way, along};
-pub use share::{Outcome, Share, Site, combine};
+pub use partition_result::{Outcome, PartitionResult, ViolationSite, combine};
+pub use retrace::{TraceSegment, TraceTarget, along};
 pub use single::Single;
 pub use visits::{After, Ran, Visits};
 pub use wire::{Damaged, Reader, Writer};
@@ -120,10 +120,10 @@ pub trait Partition {
     fn progress(&self) -> Progress;
 
     /// What this owner found.
-    fn share(&self) -> Share;
+    fn share(&self) -> PartitionResult;
 
     /// One of this owner's visits just before the goal, if it has one.
-    fn seek(&mut self, goal: &Goal) -> Option<Way>;
+    fn seek(&mut self, goal: &TraceTarget) -> Option<TraceSegment>;
 
     /// Whether everything can be given between two times of what is being done.
     fn can_be_saved(&self) -> bool {
@@ -138,7 +138,7 @@ pub trait Partition {
 
     /// Goes on from what all owners together had counted, after everything was restored. The first owner counts on
     /// from there, the others from zero.
-    fn restore_counts(&mut self, all: &Share);
+    fn restore_counts(&mut self, all: &PartitionResult);
 }
 
 /// The part of an owner in a search for what finite executions can show, in the memory that the budget allows. If there is
@@ -161,7 +161,7 @@ pub fn partition<'a>(
 /// Looks after a search that goes on somewhere else than in [`crate::Check`]: on several machines, in files.
 ///
 /// With several processes, all of them make the same calls, and get the same findings.
-pub trait Elsewhere: Send + Sync + std::fmt::Debug {
+pub trait RemoteSearch: Send + Sync + std::fmt::Debug {
     /// Looks for what finite executions can show.
     fn safety(
         &self,

@@ -4,13 +4,13 @@
 //! with other owners. Each owner is asked for a visit of the time before that leads to the goal; that costs at most the
 //! search once more, and only when there is something to report.
 
-use super::{Site, Time};
+use super::{Time, ViolationSite};
 use crate::search::shared::atomic_sequence::{AtomicSequence, Event, last_mover};
 use preempt_core::{Enabled, ProcessId, Step, Switch, System, classify};
 
 /// A visit whose predecessor is looked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Goal {
+pub struct TraceTarget {
     /// When it was made.
     pub time: Time,
     /// The state.
@@ -21,17 +21,20 @@ pub struct Goal {
 
 /// A predecessor, and the steps from it to the goal.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Way {
+pub struct TraceSegment {
     /// The predecessor.
-    pub from: Goal,
+    pub from: TraceTarget,
     /// The steps.
     pub steps: Vec<Step>,
 }
 
 /// The steps to a violation; `before` asks all owners for a predecessor. `None` if one of them has gone.
-pub fn along(site: &Site, mut before: impl FnMut(&Goal) -> Option<Way>) -> Option<Vec<Step>> {
+pub fn along(
+    site: &ViolationSite,
+    mut before: impl FnMut(&TraceTarget) -> Option<TraceSegment>,
+) -> Option<Vec<Step>> {
     let mut pieces = vec![site.path.clone()];
-    let mut goal = Goal { time: site.time, state: site.state.clone(), mover: site.mover };
+    let mut goal = TraceTarget { time: site.time, state: site.state.clone(), mover: site.mover };
     while goal.time != Time::default() {
         let way = before(&goal)?;
         pieces.push(way.steps);
@@ -47,7 +50,7 @@ pub(super) fn steps_to(
     system: &dyn System,
     sequence: &mut AtomicSequence,
     (state, last): (&[u8], Option<ProcessId>),
-    goal: &Goal,
+    goal: &TraceTarget,
     cost: Option<u32>,
     normalize: bool,
 ) -> Option<Vec<Step>> {

@@ -2,8 +2,8 @@
 
 use super::events::Events;
 use super::forward::{Forward, Uncounted};
-use super::retrace::{Goal, steps_to};
-use super::{Share, Site, Time};
+use super::retrace::{TraceTarget, steps_to};
+use super::{PartitionResult, Time, ViolationSite};
 use crate::search::shared::atomic_sequence::AtomicSequence;
 use crate::search::shared::expansion::Expander;
 use crate::{Budget, Options};
@@ -17,7 +17,7 @@ pub struct Single<'a> {
     /// Chooses steps, if not all are taken.
     forward: Option<Forward>,
     sequence: AtomicSequence,
-    site: Option<Site>,
+    site: Option<ViolationSite>,
     /// States are brought into normal form, see [`System::is_normalized`].
     normalizes: bool,
     normal: Vec<u8>,
@@ -140,7 +140,8 @@ impl<'a> Single<'a> {
             && let Some((path, fault)) = self.events.first()
         {
             let time = Time { bucket: 0, round: level };
-            self.site = Some(Site { time, state: state.to_vec(), mover: None, path, fault });
+            self.site =
+                Some(ViolationSite { time, state: state.to_vec(), mover: None, path, fault });
         }
     }
 
@@ -150,12 +151,12 @@ impl<'a> Single<'a> {
     }
 
     /// What was counted; states and transitions are the caller's to add.
-    pub fn share(&self) -> Share {
-        Share { site: self.site.clone(), ..self.events.share() }
+    pub fn share(&self) -> PartitionResult {
+        PartitionResult { site: self.site.clone(), ..self.events.share() }
     }
 
     /// Steps from a state to the goal, if it is a predecessor.
-    pub fn steps_to(&mut self, state: &[u8], goal: &Goal) -> Option<Vec<Step>> {
+    pub fn steps_to(&mut self, state: &[u8], goal: &TraceTarget) -> Option<Vec<Step>> {
         let normalizes = self.normalizes;
         steps_to(self.system, &mut self.sequence, (state, None), goal, None, normalizes)
     }

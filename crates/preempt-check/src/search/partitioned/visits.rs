@@ -7,9 +7,9 @@
 //! state are taken once, in the bucket in which that is possible first.
 
 use super::moves::{Moves, Taken};
-use super::retrace::{Goal, steps_to};
+use super::retrace::{TraceTarget, steps_to};
 use super::visit_log::{mark, mover};
-use super::{Share, Site, Time};
+use super::{PartitionResult, Time, ViolationSite};
 use crate::search::bounded::least_preemptions::LARGEST_BOUND;
 use crate::search::shared::atomic_sequence::AtomicSequence;
 use crate::search::shared::statistics::Counters;
@@ -41,7 +41,7 @@ pub struct Visits<'a> {
     counters: Counters,
     moves: Moves,
     sequence: AtomicSequence,
-    site: Option<Site>,
+    site: Option<ViolationSite>,
     /// Steps taken, sequences as one.
     pub transitions: u64,
 }
@@ -180,16 +180,16 @@ impl<'a> Visits<'a> {
     }
 
     /// What was counted; states are the caller's to add.
-    pub fn share(&self) -> Share {
+    pub fn share(&self) -> PartitionResult {
         let counters = &self.counters;
-        Share {
+        PartitionResult {
             transitions: self.transitions,
             errors: counters.errors,
             state_bytes: counters.state_bytes as u64,
             stop: counters.stop,
             taken: counters.taken().to_vec(),
             site: self.site.clone(),
-            ..Share::default()
+            ..PartitionResult::default()
         }
     }
 
@@ -198,7 +198,7 @@ impl<'a> Visits<'a> {
         &mut self,
         state: &[u8],
         mark: u16,
-        goal: &Goal,
+        goal: &TraceTarget,
         cost: u32,
     ) -> Option<Vec<Step>> {
         let last = mover(mark.into()).unwrap_or(None);
@@ -208,7 +208,7 @@ impl<'a> Visits<'a> {
 
 /// Counts an error of a visit; the first one is kept.
 fn report(
-    site: &mut Option<Site>,
+    site: &mut Option<ViolationSite>,
     counters: &mut Counters,
     (time, state, mark): (Time, &[u8], u16),
     path: &[Step],
@@ -217,7 +217,7 @@ fn report(
     if counters.is_enough() {
         return;
     }
-    site.get_or_insert_with(|| Site {
+    site.get_or_insert_with(|| ViolationSite {
         time,
         state: state.to_vec(),
         mover: mover(mark.into()).unwrap_or(None),

@@ -13,11 +13,11 @@
 
 mod helpers;
 mod package;
+mod phased_store;
 mod pool;
 #[cfg(test)]
 mod tests;
 mod together;
-mod turns;
 mod unfinished;
 
 use super::events::Events;
@@ -30,9 +30,9 @@ use crate::store::{StateId, Store, StoreFull};
 use crate::{Budget, Finding, Options, Progress, Reduction};
 use helpers::Helpers;
 use package::BATCH;
+use phased_store::{Lock, PhasedStore};
 use preempt_core::{Outcome, Step, Stop, System};
 use std::ops::Range;
-use turns::{Lock, Turns};
 use unfinished::Unfinished;
 
 /// How many states ahead the bytes of one are fetched.
@@ -57,7 +57,7 @@ fn breadth_first_with<S: System + ?Sized, T: Store>(
     budget: &mut Budget,
 ) -> Finding {
     let store = Lock::new(store);
-    let store = Turns::new(&store);
+    let store = PhasedStore::new(&store);
     let mut search = BreadthFirst {
         system,
         frontier: Frontier::new(!store.loads_fast()),
@@ -87,7 +87,7 @@ fn breadth_first_with<S: System + ?Sized, T: Store>(
 
 struct BreadthFirst<'a, 'b, S: System + ?Sized, T> {
     system: &'a S,
-    store: Turns<'a, 'b, T>,
+    store: PhasedStore<'a, 'b, T>,
     frontier: Frontier,
     links: Links,
     sleepers: Sleepers,

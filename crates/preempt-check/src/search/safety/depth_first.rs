@@ -11,6 +11,7 @@ use super::in_place::InPlace;
 use super::state_access::{Copies, StateAccess};
 use super::window::{Frame, Window};
 use crate::reduce::{Gain, Pick, Reducer};
+use crate::search::shared::halt::Halt;
 use crate::search::shared::statistics::Counters;
 use crate::store::{Exact, Inserted, StateId, Store, StoreFull, pages};
 use crate::{Budget, Counterexample, Finding, Options, Progress};
@@ -89,9 +90,9 @@ fn explore<S: System + ?Sized, T: Store, A: StateAccess>(
     };
     let mut reduction_useless = false;
     match search.explore(budget) {
-        Ok(()) => {}
-        Err(Ended::Early(stop)) => search.counters.stop = stop.or(search.counters.stop),
-        Err(Ended::ReductionUseless) => reduction_useless = true,
+        Err(Halt::Stop(stop)) => search.counters.stop = Some(stop),
+        Err(Halt::ReductionUseless) => reduction_useless = true,
+        _ => {}
     }
     let finding = search.counters.finish(system, search.store.len() as u64);
     Finding { reduction_useless, ..finding }
@@ -114,22 +115,8 @@ struct DepthFirst<'a, S: ?Sized, T, A> {
     sequence_steps: u32,
 }
 
-/// Ends the search.
-enum Ended {
-    /// For a reason, or because enough errors were found.
-    Early(Option<Stop>),
-    /// Reduction leaves nothing out.
-    ReductionUseless,
-}
-
-impl From<StoreFull> for Ended {
-    fn from(_: StoreFull) -> Self {
-        Ended::Early(Some(Stop::Memory))
-    }
-}
-
 impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
-    fn explore(&mut self, budget: &mut Budget) -> Result<(), Ended> {
+    fn explore(&mut self, budget: &mut Budget) -> Result<(), Halt> {
         let mut state = Vec::new();
         let outcome = self.system.initial(&mut state);
         self.window.start(&state);
@@ -139,7 +126,7 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
         {
             let system = self.system;
             if self.counters.error(|| Counterexample::from_fault(system, Vec::new(), fault)) {
-                return Err(Ended::Early(None));
+                return Err(Halt::Enough);
             }
         }
         if matches!(outcome, Outcome::Broken(_)) {
@@ -203,8 +190,8 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
                 memory: self.memory(),
                 ..Progress::default()
             });
-            if poll.is_some() {
-                return Err(Ended::Early(poll));
+            if let Some(stop) = poll {
+                return Err(Halt::Stop(stop));
             }
         }
         Ok(())
@@ -239,7 +226,7 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
     }
 
     /// Enters the state that the search stands at, which is new (`id` given), or transient, or was so until now.
-    fn arrive(&mut self, depth: u32, transient: bool, id: Option<StateId>) -> Result<(), Ended> {
+    fn arrive(&mut self, depth: u32, transient: bool, id: Option<StateId>) -> Result<(), Halt> {
         let bytes = self.window.states.state().len();
         self.counters.state_bytes = self.counters.state_bytes.max(bytes);
         let start = self.window.states.headers().len() as u32;
@@ -282,7 +269,7 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
                     self.gain.count();
                 }
                 if self.gain.is_none(self.store.len()) {
-                    return Err(Ended::ReductionUseless);
+                    return Err(Halt::ReductionUseless);
                 }
             }
         }
@@ -309,7 +296,7 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
 
     /// Computes the hashes of the new section of a state, and fetches what their lookups will need.
     #[inline]
-    fn hash_section(&mut self, start: u32, parent: Option<StateId>) -> Result<(), Ended> {
+    fn hash_section(&mut self, start: u32, parent: Option<StateId>) -> Result<(), Halt> {
         let Window { states, hashes, .. } = &mut self.window;
         hashes.truncate(start as usize);
         states.hash_section(self.store, start as usize, parent, hashes)?;
@@ -336,7 +323,7 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
     }
 
     /// The top frame has no successor left: it tries its next selection, or goes.
-    fn leave(&mut self) -> Result<(), Ended> {
+    fn leave(&mut self) -> Result<(), Halt> {
         let top = self.frames.len() - 1;
         let frame = self.frames[top];
         if frame.pick != Pick::Everything && !frame.outside {
@@ -388,7 +375,7 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
     /// Computes again the sections of frames whose successors were dropped, from the first of them, where
     /// the search stands, to the top.
     #[cold]
-    fn refill(&mut self, lost: std::ops::Range<usize>) -> Result<(), Ended> {
+    fn refill(&mut self, lost: std::ops::Range<usize>) -> Result<(), Halt> {
         let top = lost.end - 1;
         for at in lost {
             let start = self.window.states.headers().len() as u32;
@@ -419,7 +406,7 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
         self.window.states.run_sequences(run && self.depth_limit == u64::MAX);
     }
 
-    fn fault(&mut self, outcome: Outcome) -> Result<(), Ended> {
+    fn fault(&mut self, outcome: Outcome) -> Result<(), Halt> {
         let (Outcome::Violated(fault) | Outcome::Broken(fault)) = outcome else { return Ok(()) };
         if !self.counters.reports(self.system, fault) {
             return Ok(());
@@ -427,19 +414,19 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
         let steps = if self.counters.first.is_none() { self.path() } else { Vec::new() };
         let system = self.system;
         match self.counters.error(|| Counterexample::from_fault(system, steps, fault)) {
-            true => Err(Ended::Early(None)),
+            true => Err(Halt::Enough),
             false => Ok(()),
         }
     }
 
     /// In a state without steps: whether it may rest there.
-    fn check_end(&mut self) -> Result<(), Ended> {
+    fn check_end(&mut self) -> Result<(), Halt> {
         if self.system.is_valid_end(self.window.states.state()) {
             return Ok(());
         }
         let steps = if self.counters.first.is_none() { self.path() } else { Vec::new() };
         match self.counters.error(|| Counterexample::invalid_end(steps)) {
-            true => Err(Ended::Early(None)),
+            true => Err(Halt::Enough),
             false => Ok(()),
         }
     }

@@ -11,13 +11,13 @@
 
 use super::expansion::{Expander, Watch};
 use super::trace;
-use crate::store::Settled;
+use crate::store::FrozenStore;
 use preempt_core::{Step, System};
 
 /// The steps to `state`, at most so many expansions away from the initial state, followed by `tail`. `None` if there is no way.
 pub(crate) fn by_halves<S: System + ?Sized>(
     system: &S,
-    store: &dyn Settled,
+    store: &dyn FrozenStore,
     state: &[u8],
     distance: usize,
     tail: &[Step],
@@ -75,7 +75,7 @@ enum Middle {
 /// A search of the stored states.
 struct Halving<'a, S: ?Sized> {
     system: &'a S,
-    store: &'a dyn Settled,
+    store: &'a dyn FrozenStore,
     /// A bit for each place.
     met: Vec<u64>,
     expander: Expander,

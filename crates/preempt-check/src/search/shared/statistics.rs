@@ -1,7 +1,7 @@
 //! What a search counts while it runs: errors, matches, transitions taken, depth.
 
 use super::taken::mark_taken;
-use crate::search::partitioned::Share;
+use crate::search::partitioned::PartitionResult;
 use crate::{Counterexample, Covered, Finding, Options};
 use preempt_core::{Enabled, FaultKind, Statistics, Step, Stop, System};
 
@@ -114,7 +114,7 @@ impl Counters {
     }
 
     /// Goes on from what was counted before.
-    pub(crate) fn restore(&mut self, before: &Share) {
+    pub(crate) fn restore(&mut self, before: &PartitionResult) {
         self.matched = before.matched;
         self.atomic_steps = before.atomic_steps;
         self.depth = before.depth;

@@ -4,7 +4,7 @@
 //! dealt work to. If there are not enough, the search is set up again for fewer. When all threads are idle, no work is left:
 //! only a busy thread can add to it, and a thread is idle only after it found nothing to do.
 
-use super::end::End;
+use super::halt::Halt;
 use crate::platform::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::platform::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use crate::{Budget, Finding, Progress};
@@ -21,7 +21,7 @@ pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// What one thread of several does.
 pub(crate) trait Worker {
     /// Does a part of the work; says whether there was any.
-    fn work(&mut self) -> Result<bool, End>;
+    fn work(&mut self) -> Result<bool, Halt>;
 
     /// States and transitions that it has counted so far.
     fn counts(&self) -> (u64, u64);
@@ -36,7 +36,7 @@ pub(crate) struct Workers {
     idle: AtomicUsize,
     /// All threads were idle at the same time.
     finished: AtomicBool,
-    end: Mutex<Option<End>>,
+    end: Mutex<Option<Halt>>,
     ended: AtomicBool,
     states: AtomicU64,
     transitions: AtomicU64,
@@ -64,7 +64,7 @@ impl Workers {
     }
 
     /// Ends the search for all; the first reason counts.
-    fn end(&self, end: End) {
+    fn end(&self, end: Halt) {
         lock(&self.end).get_or_insert(end);
         self.ended.store(true, Ordering::SeqCst);
     }
@@ -88,7 +88,7 @@ impl Workers {
         &self,
         workers: &mut [W],
         budget: &mut Budget,
-    ) -> Result<(), End> {
+    ) -> Result<(), Halt> {
         let counts = workers.iter().map(Worker::counts);
         let add = |all: (u64, u64), one: (u64, u64)| (all.0 + one.0, all.1.wrapping_add(one.1));
         let (states, transitions) = counts.fold((0, 0), add);
@@ -100,7 +100,7 @@ impl Workers {
         let Some((first, rest)) = workers.split_first_mut() else { return Ok(()) };
         let others = rest.iter_mut().map(|worker| || self.work(worker, None)).collect();
         if let Err(Fewer(threads)) = run_together(|| self.work(first, Some(budget)), others) {
-            return Err(End::Fewer(threads));
+            return Err(Halt::Fewer(threads));
         }
         lock(&self.end).take().map_or(Ok(()), Err)
     }
@@ -114,7 +114,7 @@ impl Workers {
             if let Some(budget) = &mut budget
                 && let Some(stop) = budget.check_every(16, || worker.progress())
             {
-                self.end(End::Limit(stop));
+                self.end(Halt::Stop(stop));
                 break;
             }
             match worker.work() {
@@ -149,6 +149,9 @@ impl Workers {
     /// sooner.
     fn report(&self, worker: &impl Worker, reported: &mut (u64, u64)) {
         let (states, transitions) = worker.counts();
+        if *reported == (states, transitions) {
+            return;
+        }
         self.states.fetch_add(states - reported.0, Ordering::SeqCst);
         self.transitions.fetch_add(transitions.wrapping_sub(reported.1), Ordering::SeqCst);
         *reported = (states, transitions);

@@ -7,13 +7,13 @@ use crate::search::iterative::visit_log::{
     Entry, MERGED, MOVER_WAS_DEFERRED, NOBODY, REVISIT, TRANSPARENT, packed,
 };
 use crate::search::iterative::visited_set::VisitedSet;
-use crate::search::shared::end::End;
+use crate::search::shared::halt::Halt;
 use crate::store::{Pending, pages};
 use preempt_core::{ProcessId, Step, System};
 
 impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
     /// Runs what the visits of the batch are for.
-    pub(super) fn act(&mut self) -> Result<(), End> {
+    pub(super) fn act(&mut self) -> Result<(), Halt> {
         if self.reduce {
             let tasks = std::mem::take(&mut self.tasks);
             let result = tasks.iter().try_for_each(|task| self.act_reduced(task));
@@ -26,14 +26,14 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
         result
     }
 
-    /// Takes one edge. Where it arrives, `label` was the last mover, if it is transparent, or else who really
+    /// Takes one edge. Where it arrives, `label` was the last mover, if it is transparent, or else the process that really
     /// was. Says whether some visit to that state is yet to be expanded.
     #[inline(always)]
     pub(super) fn follow(
         &mut self,
         edge: Edge,
         label: Option<Option<ProcessId>>,
-    ) -> Result<bool, End> {
+    ) -> Result<bool, Halt> {
         let Some(arrival) = edge.arrival() else { return self.follow_fault(edge) };
         match edge.when {
             When::Now => self.transitions += 1,
@@ -65,7 +65,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
     }
 
     #[cold]
-    pub(super) fn follow_fault(&mut self, edge: Edge) -> Result<bool, End> {
+    pub(super) fn follow_fault(&mut self, edge: Edge) -> Result<bool, Halt> {
         if let Some((fault, path)) = self.outgoing.fault(edge) {
             match edge.when {
                 When::Later => self.next.faults.push((edge.visit, edge.process, fault)),
@@ -82,7 +82,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
         mut entry: Entry<V::Key>,
         when: When,
         arrival: usize,
-    ) -> Result<bool, End> {
+    ) -> Result<bool, Halt> {
         let count = self.bucket + u32::from(when == When::Later);
         let (visit, record) = self.visited.visit(entry.state, count, entry.mover());
         match visit {
@@ -115,7 +115,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
         &mut self,
         entry: Entry<V::Key>,
         bytes: impl FnOnce() -> &'s [u8],
-    ) -> Result<(), End> {
+    ) -> Result<(), Halt> {
         self.count(&entry);
         self.visited.enter(entry, bytes)
     }
@@ -130,7 +130,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
 
     /// Counts an invalid end behind a visit.
     #[cold]
-    pub(super) fn invalid_end(&mut self, visit: u32) -> Result<(), End> {
+    pub(super) fn invalid_end(&mut self, visit: u32) -> Result<(), Halt> {
         self.met(Some(visit), &[], None)
     }
 
@@ -140,7 +140,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
         fault: u32,
         visit: Option<u32>,
         path: &[Step],
-    ) -> Result<(), End> {
+    ) -> Result<(), Halt> {
         match self.outgoing.counters.reports(self.system, fault) {
             true => self.met(visit, path, Some(fault)),
             false => Ok(()),
@@ -148,7 +148,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
     }
 
     /// Counts a violation.
-    fn met(&mut self, visit: Option<u32>, path: &[Step], fault: Option<u32>) -> Result<(), End> {
+    fn met(&mut self, visit: Option<u32>, path: &[Step], fault: Option<u32>) -> Result<(), Halt> {
         if self.first.is_none() {
             let visit = visit.map(|visit| self.visited.number(visit));
             let (bucket, path) = (self.bucket, path.to_vec());
@@ -157,6 +157,6 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
         self.outgoing.counters.errors += 1;
         let errors = self.visited.count_error();
         let is_enough = self.max_errors != 0 && errors >= self.max_errors;
-        if is_enough { Err(End::Enough) } else { Ok(()) }
+        if is_enough { Err(Halt::Enough) } else { Ok(()) }
     }
 }

@@ -1,11 +1,11 @@
-//! Looking at a state: whose steps are taken at a visit, and who has to wait.
+//! Looking at a state: which processes take their steps at a visit, and which have to wait.
 
 use super::{Bucketed, CurrentVisit, DeferredVisit, Movers, Others, when};
 use crate::search::bounded::least_preemptions::StateRecord;
 use crate::search::iterative::outgoing::When;
 use crate::search::iterative::visit_log::{Entry, MERGED, REVISIT};
 use crate::search::iterative::visited_set::VisitedSet;
-use crate::search::shared::end::End;
+use crate::search::shared::halt::Halt;
 use crate::search::shared::visit_rule::Turn;
 use crate::store::pages;
 use preempt_core::engine::ProcessSelection;
@@ -13,7 +13,7 @@ use preempt_core::{ProcessId, System};
 
 impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
     /// Finds the edges out of the state of a visit, and has those stored that will be needed.
-    pub(super) fn look_at(&mut self, visit: u32) -> Result<(), End> {
+    pub(super) fn look_at(&mut self, visit: u32) -> Result<(), Halt> {
         let entry = self.visited.entry(visit);
         if entry.is(MERGED) {
             return Ok(());
@@ -80,11 +80,11 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
     }
 
     /// As [`Self::look_at`], for the processes that had to wait.
-    pub(super) fn look_at_others(&mut self, deferred: DeferredVisit) -> Result<(), End> {
+    pub(super) fn look_at_others(&mut self, deferred: DeferredVisit) -> Result<(), Halt> {
         let entry = self.visited.entry(deferred.visit);
         // No visit arrives at the lowest count of the state any more.
         let record = self.visited.record(entry.state);
-        if record.is_free() || !self.visited.claim(entry.state, record, record.freed()) {
+        if record.all_run() || !self.visited.claim(entry.state, record, record.freed()) {
             return Ok(());
         }
         let tail = self.begin(deferred.visit, entry.state);
@@ -129,7 +129,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
 
     /// Where the store makes use of the state before: hashes the arrivals from `first` on.
     #[inline(always)]
-    pub(super) fn hash_near(&mut self, state: V::Key, first: usize) -> Result<(), End> {
+    pub(super) fn hash_near(&mut self, state: V::Key, first: usize) -> Result<(), Halt> {
         if self.visited.hashes_near() {
             let bytes = &self.expander.successors.data;
             self.visited.hash_successors(state, bytes, &mut self.expander.arrivals[first..])?;
@@ -168,7 +168,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
     ) {
         match current.movers {
             Movers::Stuck if self.looks_ahead() && record.is_deferred() => {
-                self.next.ahead -= i64::from(!record.is_free());
+                self.next.ahead -= i64::from(!record.all_run());
             }
             Movers::CanMove(others) if !leaves_nothing(record, current) => match rest {
                 Some(_) => self.next.ahead += 1,
@@ -187,7 +187,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
         &mut self,
         entry: Entry<V::Key>,
         record: StateRecord,
-    ) -> Result<(usize, CurrentVisit), End> {
+    ) -> Result<(usize, CurrentVisit), Halt> {
         let is_first = !self.reduce && !entry.is(REVISIT);
         let merged = if is_first { record.small_movers() } else { 0 };
         let is_whole = self.looks_ahead() && (is_first || self.reduce);
@@ -198,8 +198,8 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
         };
         let is_compiled = system.is_compiled();
         if is_compiled && !self.reduce && !is_whole {
-            if record.is_free() && !is_first {
-                // Everybody else was run, so that only the mover is of interest.
+            if record.all_run() && !is_first {
+                // All others were run, so that only the mover is of interest.
                 let own = self.expander.expand_process(system, &mut self.state, mover, outgoing)?;
                 if let Some(steps) = own {
                     return Ok((steps, self.found_at(mover, merged, Others::Blocked)));
@@ -209,7 +209,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
                 let movers = ProcessSelection { first: Some(mover), also: merged, without };
                 let steps =
                     self.expander.expand_selection(system, &mut self.state, movers, outgoing)?;
-                // Only if nobody here has steps, all must be looked at to know whether anybody has.
+                // Only if none of these has steps, all must be looked at to know whether one has.
                 if steps > 0 {
                     return Ok((steps, self.found_at(mover, merged, Others::Unknown)));
                 }
@@ -244,7 +244,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
         entry.mover().is_some_and(|mover| self.select(mover, 0) == Others::CanMove)
     }
 
-    /// Selects the steps of `self.state` that may be run: everybody's, if one of the last movers cannot go
+    /// Selects the steps of `self.state` that may be run: those of all processes, if one of the last movers cannot go
     /// on.
     pub(super) fn select(&mut self, mover: ProcessId, merged: u64) -> Others {
         self.enabled.clear();
@@ -271,5 +271,5 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
 /// Whether a visit whose last movers go on has nothing to put off: no other process has a step, or another visit has seen to it.
 #[inline(always)]
 fn leaves_nothing(record: StateRecord, current: CurrentVisit) -> bool {
-    current.movers == Movers::CanMove(Others::Blocked) || record.is_free() || record.is_deferred()
+    current.movers == Movers::CanMove(Others::Blocked) || record.all_run() || record.is_deferred()
 }

@@ -1,5 +1,5 @@
 //! With reduction, the steps of a process that touch nothing but its own data are *transparent*: they are
-//! taken at once, alone, and the last mover stays who it was.
+//! taken at once, alone, and the last mover stays the same.
 //!
 //! That neither loses nor adds an execution at any bound (unlike the credit of [HF] Fig. 5, which adds
 //! some): such a step can be moved to right behind the step of its process before it, where it costs no
@@ -13,7 +13,7 @@ use crate::search::bounded::least_preemptions::StateRecord;
 use crate::search::iterative::outgoing::{Edge, When};
 use crate::search::iterative::visit_log::Entry;
 use crate::search::iterative::visited_set::VisitedSet;
-use crate::search::shared::end::End;
+use crate::search::shared::halt::Halt;
 use crate::store::Pending;
 use preempt_core::{Locality, ProcessId, System};
 
@@ -31,8 +31,8 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
         self.tasks.push(Task { visit, outgoing, current, invalid_end });
     }
 
-    /// Runs what a visit adds, after trying to get by with a process whose steps nobody notices.
-    pub(super) fn act_reduced(&mut self, task: &Task) -> Result<(), End> {
+    /// Runs what a visit adds, after trying to get by with a process whose steps no other notices.
+    pub(super) fn act_reduced(&mut self, task: &Task) -> Result<(), Halt> {
         let entry = self.visited.entry(task.visit);
         if task.current.movers != Movers::WentOn {
             let before = self.change_record(entry.state, StateRecord::expanded);
@@ -83,7 +83,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
 
     /// Takes the steps of one process that touches nothing shared, and no others, if there is one
     /// with a successor that is yet to be expanded.
-    fn run_transparent(&mut self, task: &Task) -> Result<bool, End> {
+    fn run_transparent(&mut self, task: &Task) -> Result<bool, Halt> {
         let mover = task.current.mover.filter(|_| task.current.movers != Movers::Stuck);
         let (mut at, end) = (task.outgoing.0 as usize, task.outgoing.1 as usize);
         while at < end {
@@ -125,7 +125,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
         }
     }
 
-    /// Whether nobody else notices the present steps of a process.
+    /// Whether no other process notices the present steps of one.
     pub(super) fn is_transparent(&self, process: ProcessId) -> bool {
         self.system.locality(&self.state, process) == Locality::Local
             && !(self.observed && self.system.is_visible(&self.state, process))
@@ -149,7 +149,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
     }
 
     /// With reduction: the number of the state where a way arrives, which is stored if it is not yet.
-    pub(super) fn stored(&mut self, edge: Edge, arrival: usize) -> Result<V::Key, End> {
+    pub(super) fn stored(&mut self, edge: Edge, arrival: usize) -> Result<V::Key, Halt> {
         if let Some(pending) = edge.pending() {
             return Ok(V::key(&self.pending[pending]));
         }

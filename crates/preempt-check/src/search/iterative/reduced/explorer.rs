@@ -1,4 +1,4 @@
-//! What a visit leads to: who runs ahead from it, or else who goes on and who has to wait.
+//! What a visit leads to: which processes run ahead from it, or else which go on and which have to wait.
 //!
 //! Processes are looked at as they are needed: one whose steps touch nothing shared may be enough. Where
 //! the system can only tell the steps of all processes together, they are looked at together; the choices
@@ -9,11 +9,11 @@
 
 use super::mistake::{Mistake, makes};
 use super::outgoing::{Edge, Outgoing, Target};
-use super::shard::Reached;
+use super::shard::VisitOrigin;
 use crate::Options;
 use crate::reduce::{Ahead, Signalled};
-use crate::search::shared::end::End;
 use crate::search::shared::expansion::Expander;
+use crate::search::shared::halt::Halt;
 use crate::search::shared::statistics::Counters;
 use crate::search::shared::visit_rule::{Due, Turn, turn};
 use preempt_core::engine::ProcessSelection;
@@ -25,35 +25,35 @@ pub(super) trait Visits {
     fn hash(&self, state: &[u8]) -> u64;
 
     /// Notes that a state was reached; says whether that leads to a visit that is yet to be expanded.
-    fn arrive(&mut self, hash: u64, state: &[u8], reached: Reached) -> Result<bool, End>;
+    fn arrive(&mut self, hash: u64, state: &[u8], reached: VisitOrigin) -> Result<bool, Halt>;
 
-    /// The visit that is being expanded turns out to have nobody as last mover.
+    /// The visit that is being expanded turns out to have no last mover.
     fn forget_mover(&mut self, visit: u32);
 
     /// Others have to wait at a visit for one preemption more.
     fn wait(&mut self, visit: u32);
 
     /// A fault behind a visit and these steps.
-    fn fault(&mut self, visit: u32, path: &[Step], fault: u32) -> Result<(), End>;
+    fn fault(&mut self, visit: u32, path: &[Step], fault: u32) -> Result<(), Halt>;
 
-    /// The state of a visit, in which nobody has a step, is no valid end.
-    fn invalid_end(&mut self, visit: u32) -> Result<(), End>;
+    /// The state of a visit, in which no process has a step, is no valid end.
+    fn invalid_end(&mut self, visit: u32) -> Result<(), Halt>;
 }
 
 /// A visit that is being expanded.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct At {
+pub(super) struct CurrentVisit {
     pub(super) number: u32,
     pub(super) count: u16,
     pub(super) mover: Option<ProcessId>,
 }
 
-/// Who is the last mover where an edge leads.
+/// The last mover where an edge leads.
 #[derive(Clone, Copy)]
 enum Label {
-    /// Who moved.
+    /// The process that moved.
     Moves,
-    /// Who was it before.
+    /// The one that was it before.
     Stays(Option<ProcessId>),
 }
 
@@ -72,7 +72,7 @@ pub(super) struct Explorer<'a, S: ?Sized> {
     set: Vec<ProcessId>,
     nothing: ObjectSet,
     pub(super) transitions: u64,
-    /// How often somebody ran ahead by more than steps that touch nothing shared.
+    /// How often a process ran ahead by more than steps that touch nothing shared.
     pub(super) runs: u64,
 }
 
@@ -106,7 +106,11 @@ impl<'a, S: System + ?Sized> Explorer<'a, S> {
     }
 
     /// Deals with a visit to `self.state`.
-    pub(super) fn expand(&mut self, at: At, visits: &mut impl Visits) -> Result<(), End> {
+    pub(super) fn expand(
+        &mut self,
+        at: CurrentVisit,
+        visits: &mut impl Visits,
+    ) -> Result<(), Halt> {
         self.enter();
         if self.run_local(at, visits)? {
             return Ok(());
@@ -155,8 +159,12 @@ impl<'a, S: System + ?Sized> Explorer<'a, S> {
         Ok(())
     }
 
-    /// Runs, at one preemption more, those who had to wait at a visit to `self.state`.
-    pub(super) fn expand_others(&mut self, at: At, visits: &mut impl Visits) -> Result<(), End> {
+    /// Runs, at one preemption more, the processes that had to wait at a visit to `self.state`.
+    pub(super) fn expand_others(
+        &mut self,
+        at: CurrentVisit,
+        visits: &mut impl Visits,
+    ) -> Result<(), Halt> {
         self.enter();
         self.look_at_all()?;
         self.hash_all(visits);
@@ -173,13 +181,13 @@ impl<'a, S: System + ?Sized> Explorer<'a, S> {
     }
 
     /// Whether the last mover of a visit to `self.state` is still robust, after more was learned.
-    pub(super) fn is_still_robust(&mut self, mover: ProcessId) -> Result<bool, End> {
+    pub(super) fn is_still_robust(&mut self, mover: ProcessId) -> Result<bool, Halt> {
         self.enter();
         Ok(self.is_robust(mover)? || !self.moves(mover)?)
     }
 
     /// Looks at the steps of one process, or at all; says whether it has any.
-    fn moves(&mut self, process: ProcessId) -> Result<bool, End> {
+    fn moves(&mut self, process: ProcessId) -> Result<bool, Halt> {
         if !self.outgoing.knows(process) {
             let (system, state, outgoing) = (self.system, &mut self.state, &mut self.outgoing);
             let alone = system.is_compiled()
@@ -193,7 +201,7 @@ impl<'a, S: System + ?Sized> Explorer<'a, S> {
     }
 
     /// Looks at the steps of all processes that were not looked at yet.
-    fn look_at_all(&mut self) -> Result<(), End> {
+    fn look_at_all(&mut self) -> Result<(), Halt> {
         if self.outgoing.is_whole() {
             return Ok(());
         }
@@ -202,7 +210,7 @@ impl<'a, S: System + ?Sized> Explorer<'a, S> {
             let rest = ProcessSelection { first: None, also: 0, without: looked_at };
             let (system, state) = (self.system, &mut self.state);
             self.expander.expand_selection(system, state, rest, &mut self.outgoing)?;
-            // Where nobody has a step, somebody may have waited for just that.
+            // Where no process has a step, one may have waited for just that.
             if !self.outgoing.is_empty() {
                 self.outgoing.set_whole();
                 return Ok(());
@@ -212,7 +220,7 @@ impl<'a, S: System + ?Sized> Explorer<'a, S> {
     }
 
     /// Looks at all steps together, whatever was looked at.
-    fn look_at_everything(&mut self) -> Result<(), End> {
+    fn look_at_everything(&mut self) -> Result<(), Halt> {
         self.expander.clear();
         self.outgoing.clear();
         self.expander.expand(self.system, &mut self.state, &mut self.outgoing)?;
@@ -223,7 +231,7 @@ impl<'a, S: System + ?Sized> Explorer<'a, S> {
     /// Takes the steps of one process that touches nothing shared, if there is one with a successor that is
     /// yet to be expanded. Nothing is signalled by that, and whether the last mover is robust does not change: it
     /// need not be known.
-    fn run_local(&mut self, at: At, visits: &mut impl Visits) -> Result<bool, End> {
+    fn run_local(&mut self, at: CurrentVisit, visits: &mut impl Visits) -> Result<bool, Halt> {
         let (system, processes) = (self.system, self.system.process_count(&self.state));
         self.localities.clear();
         self.localities.resize(processes, Locality::Shared);
@@ -245,10 +253,10 @@ impl<'a, S: System + ?Sized> Explorer<'a, S> {
     /// that can move.
     fn run_ahead(
         &mut self,
-        at: At,
+        at: CurrentVisit,
         mover: Option<ProcessId>,
         visits: &mut impl Visits,
-    ) -> Result<bool, End> {
+    ) -> Result<bool, Halt> {
         if let Signalled::Nothing = self.ahead.signalled {
             self.look_at_all()?;
             return Ok(false);
@@ -278,7 +286,7 @@ impl<'a, S: System + ?Sized> Explorer<'a, S> {
     }
 
     /// Whether another process can move, too.
-    fn others_move(&mut self, process: ProcessId, mover: Option<ProcessId>) -> Result<bool, End> {
+    fn others_move(&mut self, process: ProcessId, mover: Option<ProcessId>) -> Result<bool, Halt> {
         // A robust last mover can.
         if mover.is_some_and(|mover| mover != process) {
             return Ok(true);
@@ -292,8 +300,8 @@ impl<'a, S: System + ?Sized> Explorer<'a, S> {
         Ok(false)
     }
 
-    /// Whether the last mover could move if nobody had run ahead.
-    fn is_robust(&mut self, mover: ProcessId) -> Result<bool, End> {
+    /// Whether the last mover could move if no process had run ahead.
+    fn is_robust(&mut self, mover: ProcessId) -> Result<bool, Halt> {
         if !self.moves(mover)? {
             return Ok(false);
         }
@@ -307,10 +315,10 @@ impl<'a, S: System + ?Sized> Explorer<'a, S> {
     fn run(
         &mut self,
         set: &[ProcessId],
-        at: At,
+        at: CurrentVisit,
         mover: Option<ProcessId>,
         visits: &mut impl Visits,
-    ) -> Result<bool, End> {
+    ) -> Result<bool, Halt> {
         let mut open = false;
         for &process in set {
             for number in self.outgoing.edges_of(process) {
@@ -383,11 +391,11 @@ impl<'a, S: System + ?Sized> Explorer<'a, S> {
     fn follow(
         &mut self,
         edge: usize,
-        at: At,
+        at: CurrentVisit,
         count: u16,
         label: Label,
         visits: &mut impl Visits,
-    ) -> Result<bool, End> {
+    ) -> Result<bool, Halt> {
         let edge = self.outgoing.edge(edge);
         let number = match edge.to {
             Target::Arrival(number) => number,
@@ -404,7 +412,7 @@ impl<'a, S: System + ?Sized> Explorer<'a, S> {
         };
         let arrival = self.expander.arrivals[number];
         let bytes = &self.expander.successors.data[arrival.start..arrival.end];
-        let reached = Reached { parent: at.number, count, mover, exact };
+        let reached = VisitOrigin { parent: at.number, count, mover, exact };
         visits.arrive(self.hashes[number], bytes, reached)
     }
 }

@@ -6,13 +6,13 @@
 //!
 //! Differs from [HF]: processes run ahead as `reduce/ahead.rs` says, without paying; a last mover that may
 //! owe its turn to that is forgotten, so that whoever goes on pays nothing either. [HF] gives every step behind
-//! an ample one for free instead, which loses violations where an ample step enables somebody.
+//! an ample one for free instead, which loses violations where an ample step enables a process.
 //!
-//! A visit is (state, last mover or nobody, count). It is dealt with in one of two ways:
+//! A visit is (state, last mover or none, count). It is dealt with in one of two ways:
 //! 1. A candidate set runs ahead: all its steps are taken at the same count, and the last mover stays. That
 //!    is enough if one of them leads to a visit that is yet to be expanded (the *proviso*).
-//! 2. If no candidate does, the last mover goes on, and everybody else with one preemption more. Where
-//!    nobody was the last mover, everybody goes on for free.
+//! 2. If no candidate does, the last mover goes on, and all others with one preemption more. Where
+//!    there is no last mover, all go on for free.
 //!
 //! Counts are lower bounds: a violation that is found may need more preemptions, which its replay says.
 //! None within the bound is lost; the book's chapter on bounded reduction has the proof.
@@ -34,17 +34,17 @@ mod visited;
 use super::conclusion::Conclusion;
 use super::phases::{PhasedSearch, Phases, iterate, last_bound};
 use crate::reduce::Signalled;
-use crate::search::shared::end::End;
+use crate::search::shared::halt::Halt;
 use crate::store::Store;
 use crate::{Budget, Finding, Options, Preemptions, Progress};
-use explorer::{At, Explorer, Visits};
+use explorer::{CurrentVisit, Explorer, Visits};
 use mistake::{Mistake, makes};
 pub(crate) use parallel::iterative_reduced_parallel;
 pub(crate) use pilot::{Order, pilot};
 use preempt_core::{BoundRow, Outcome, Step, System};
-use shard::{Became, NO_PARENT, Reached, Shard, Visit};
+use shard::{ArrivalOutcome, NO_PARENT, Shard, Visit, VisitOrigin};
 use std::collections::VecDeque;
-use violations::{Met, Violations, visits_to};
+use violations::{FoundViolation, Violations, visits_to};
 
 /// What a reduced search came to.
 pub(crate) enum Reduced {
@@ -110,7 +110,7 @@ impl<'a, S: System + ?Sized, T: Store> Search<'a, S, T> {
         }
     }
 
-    fn poll(&self, budget: &mut Budget) -> Result<(), End> {
+    fn poll(&self, budget: &mut Budget) -> Result<(), Halt> {
         let visits = &self.visits;
         let stop = budget.poll(|| Progress {
             states: visits.shard.states,
@@ -119,7 +119,7 @@ impl<'a, S: System + ?Sized, T: Store> Search<'a, S, T> {
             memory: self.bytes(),
             ..Progress::default()
         });
-        stop.map_or(Ok(()), |stop| Err(End::Limit(stop)))
+        stop.map_or(Ok(()), |stop| Err(Halt::Stop(stop)))
     }
 
     fn bytes(&self) -> usize {
@@ -129,14 +129,14 @@ impl<'a, S: System + ?Sized, T: Store> Search<'a, S, T> {
     }
 
     /// Has the explorer turn to the state of a visit.
-    fn load(&mut self, number: u32) -> (Visit, At) {
+    fn load(&mut self, number: u32) -> (Visit, CurrentVisit) {
         let visit = self.visits.shard.log[number as usize];
         self.visits.shard.store.load(visit.state, &mut self.explorer.state);
-        (visit, At { number, count: visit.count, mover: visit.mover() })
+        (visit, CurrentVisit { number, count: visit.count, mover: visit.mover() })
     }
 
     /// Deals with a visit, unless it is not needed any more.
-    fn expand(&mut self, number: u32) -> Result<(), End> {
+    fn expand(&mut self, number: u32) -> Result<(), Halt> {
         let Visit { state, count, .. } = self.visits.shard.log[number as usize];
         let mover = self.visits.shard.log[number as usize].mover();
         if !self.visits.shard.visited.begin(state, count.into(), mover) {
@@ -146,8 +146,8 @@ impl<'a, S: System + ?Sized, T: Store> Search<'a, S, T> {
         self.explorer.expand(at, &mut self.visits)
     }
 
-    /// Runs, at one preemption more, those who had to wait at a visit.
-    fn expand_others(&mut self, number: u32) -> Result<(), End> {
+    /// Runs, at one preemption more, the processes that had to wait at a visit.
+    fn expand_others(&mut self, number: u32) -> Result<(), Halt> {
         if !self.visits.shard.is_current(number) {
             return Ok(());
         }
@@ -156,7 +156,7 @@ impl<'a, S: System + ?Sized, T: Store> Search<'a, S, T> {
     }
 
     /// Judges again, after more was learned, which last movers are robust. Says whether more was learned.
-    fn judge_again(&mut self, budget: &mut Budget) -> Result<bool, End> {
+    fn judge_again(&mut self, budget: &mut Budget) -> Result<bool, Halt> {
         let Signalled::Learned(learned) = &mut self.explorer.ahead.signalled else {
             return Ok(false);
         };
@@ -172,7 +172,7 @@ impl<'a, S: System + ?Sized, T: Store> Search<'a, S, T> {
             self.load(number);
             if !self.explorer.is_still_robust(mover)? {
                 let Visit { parent, count, .. } = visit;
-                let reached = Reached { parent, count, mover: None, exact: false };
+                let reached = VisitOrigin { parent, count, mover: None, exact: false };
                 let became = self.visits.shard.arrive_at(visit.state, reached)?;
                 self.visits.enter(became, count);
             }
@@ -201,7 +201,7 @@ impl<'a, S: System + ?Sized, T: Store> Search<'a, S, T> {
 }
 
 impl<S: System + ?Sized, T: Store> PhasedSearch for Search<'_, S, T> {
-    fn start(&mut self) -> Result<(), End> {
+    fn start(&mut self) -> Result<(), Halt> {
         let mut initial = Vec::new();
         let outcome = self.visits.system.initial(&mut initial);
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome
@@ -211,14 +211,14 @@ impl<S: System + ?Sized, T: Store> PhasedSearch for Search<'_, S, T> {
         }
         if !matches!(outcome, Outcome::Broken(_)) {
             let hash = self.visits.hash(&initial);
-            self.visits.arrive(hash, &initial, Reached::INITIALLY)?;
+            self.visits.arrive(hash, &initial, VisitOrigin::INITIALLY)?;
         }
         Ok(())
     }
 
     /// Expands all visits up to the count of the bucket: a visit that turns out to have no last mover may open those of earlier
     /// buckets again.
-    fn run_phase(&mut self, budget: &mut Budget) -> Result<(), End> {
+    fn run_phase(&mut self, budget: &mut Budget) -> Result<(), Halt> {
         loop {
             let bucket = self.visits.bucket as usize;
             let (open, kept) = (&self.visits.open, &self.visits.kept);
@@ -245,7 +245,7 @@ impl<S: System + ?Sized, T: Store> PhasedSearch for Search<'_, S, T> {
         !waiting.is_empty()
     }
 
-    fn begin_next(&mut self) -> Result<(), End> {
+    fn begin_next(&mut self) -> Result<(), Halt> {
         self.visits.bucket += 1;
         self.visits.open.push(VecDeque::new());
         self.visits.kept.push(Vec::new());
@@ -279,21 +279,21 @@ impl<S: System + ?Sized, T: Store> Buckets<'_, S, T> {
     }
 
     /// Puts a new visit into its bucket; says whether the arrival led to one that is yet to be expanded.
-    fn enter(&mut self, became: Became, count: u16) -> bool {
-        if let Became::Visit(number) = became {
+    fn enter(&mut self, became: ArrivalOutcome, count: u16) -> bool {
+        if let ArrivalOutcome::Visit(number) = became {
             self.open[usize::from(count)].push_back(number);
         }
-        became != Became::Closed
+        became != ArrivalOutcome::Closed
     }
 
     /// Takes note of a fault, or an invalid end, behind a visit and these steps.
-    fn note(&mut self, visit: Option<u32>, path: &[Step], fault: Option<u32>) -> Result<(), End> {
+    fn note(&mut self, visit: Option<u32>, path: &[Step], fault: Option<u32>) -> Result<(), Halt> {
         let most = self.judged_by();
         let (log, store) = (&self.shard.log, &*self.shard.store);
         let mut target = Vec::new();
         let met = || {
             let to = |last| visits_to(last, |number| log[number as usize]);
-            Met { visits: visit.map_or(Vec::new(), to), path, fault }
+            FoundViolation { visits: visit.map_or(Vec::new(), to), path, fault }
         };
         self.violations.note(self.system, most, met, |number, state| {
             store.load(log[number as usize].state, &mut target);
@@ -321,7 +321,7 @@ impl<S: System + ?Sized, T: Store> Visits for Buckets<'_, S, T> {
     }
 
     #[inline]
-    fn arrive(&mut self, hash: u64, state: &[u8], reached: Reached) -> Result<bool, End> {
+    fn arrive(&mut self, hash: u64, state: &[u8], reached: VisitOrigin) -> Result<bool, Halt> {
         let became = self.shard.arrive(hash, state, reached)?;
         Ok(self.enter(became, reached.count))
     }
@@ -336,11 +336,11 @@ impl<S: System + ?Sized, T: Store> Visits for Buckets<'_, S, T> {
         self.kept[usize::from(count)].push(visit);
     }
 
-    fn fault(&mut self, visit: u32, path: &[Step], fault: u32) -> Result<(), End> {
+    fn fault(&mut self, visit: u32, path: &[Step], fault: u32) -> Result<(), Halt> {
         self.note(Some(visit), path, Some(fault))
     }
 
-    fn invalid_end(&mut self, visit: u32) -> Result<(), End> {
+    fn invalid_end(&mut self, visit: u32) -> Result<(), Halt> {
         let state = self.shard.log[visit as usize].state;
         if self.shard.visited.checks_end(state) {
             self.note(Some(visit), &[], None)?;

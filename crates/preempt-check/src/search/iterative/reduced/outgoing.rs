@@ -1,4 +1,4 @@
-//! The edges out of a state: per step, or per end of an indivisible sequence, where it leads and who took
+//! The edges out of a state: per step, or per end of an indivisible sequence, where it leads and which process took
 //! part.
 //!
 //! Processes are looked at one by one or all together; the edges of one lie together. Processes are gone
@@ -16,9 +16,9 @@ use std::ops::Range;
 pub(super) struct Edge {
     /// Whose step it begins with.
     pub(super) process: ProcessId,
-    /// Who moved last on it; nobody where only a property did.
+    /// The process that moved last on it; none where only a property did.
     pub(super) mover: Option<ProcessId>,
-    /// Who moved on it.
+    /// The processes that moved on it.
     pub(super) movers: Processes,
     /// Whether a rendezvous is on it.
     pub(super) meets: bool,
@@ -73,7 +73,7 @@ pub(super) struct Outgoing<'a, S: ?Sized> {
     looked_at: u64,
     /// Whether all were looked at.
     whole: bool,
-    /// Then: who has steps; moves of a property aside.
+    /// Then: which processes have steps; moves of a property aside.
     movers: Vec<ProcessId>,
     /// The faults on edges, with their steps.
     faults: Vec<(u32, Vec<Step>)>,
@@ -142,12 +142,12 @@ impl<'a, S: System + ?Sized> Outgoing<'a, S> {
         self.whole
     }
 
-    /// Whether nobody who was looked at has a step.
+    /// Whether no process that was looked at has a step.
     pub(super) fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 
-    /// Who has steps, where all were looked at.
+    /// The processes that have steps, where all were looked at.
     pub(super) fn movers(&self) -> &[ProcessId] {
         &self.movers
     }

@@ -10,16 +10,16 @@
 //!
 //! Invariant: within a phase the count of the bucket does not change.
 
-use super::explorer::{At, Explorer, Visits};
-use super::shard::{Became, Reached, Shard, Visit};
-use super::violations::{Met, Violations, visits_to};
+use super::explorer::{CurrentVisit, Explorer, Visits};
+use super::shard::{ArrivalOutcome, Shard, Visit, VisitOrigin};
+use super::violations::{FoundViolation, Violations, visits_to};
 use super::{Reduced, last_bound};
 use crate::platform::sync::Mutex;
 use crate::platform::sync::atomic::{AtomicU32, Ordering};
 use crate::reduce::{Learned, Signalled};
 use crate::search::iterative::conclusion::Conclusion;
 use crate::search::iterative::phases::{PhasedSearch, Phases, iterate};
-use crate::search::shared::end::End;
+use crate::search::shared::halt::Halt;
 use crate::search::shared::workers::{Worker, Workers, lock, with_as_many_as_possible};
 use crate::store::{Store, hash};
 use crate::{Budget, Finding, Options, Preemptions, Progress};
@@ -87,11 +87,11 @@ struct Together<'a, 's, S: ?Sized, T> {
 }
 
 impl<S: System + ?Sized, T: Store + Send> PhasedSearch for Together<'_, '_, S, T> {
-    fn start(&mut self) -> Result<(), End> {
+    fn start(&mut self) -> Result<(), Halt> {
         self.workers.first_mut().map_or(Ok(()), Thread::start)
     }
 
-    fn run_phase(&mut self, budget: &mut Budget) -> Result<(), End> {
+    fn run_phase(&mut self, budget: &mut Budget) -> Result<(), Halt> {
         loop {
             self.team.workers.run(&mut self.workers, budget)?;
             if !put_together(&mut self.workers) {
@@ -109,7 +109,7 @@ impl<S: System + ?Sized, T: Store + Send> PhasedSearch for Together<'_, '_, S, T
         !self.waiting.is_empty()
     }
 
-    fn begin_next(&mut self) -> Result<(), End> {
+    fn begin_next(&mut self) -> Result<(), Halt> {
         self.team.bucket.fetch_add(1, Ordering::SeqCst);
         let items: Vec<Item> = self.waiting.drain(..).map(Item::Others).collect();
         lock(&self.team.queue).extend(items.chunks(CHUNK).map(<[Item]>::to_vec));
@@ -201,10 +201,10 @@ impl<'s, S: System + ?Sized, T: Store> Team<'s, S, T> {
     }
 
     /// Takes note of a fault, or an invalid end, behind a visit and these steps.
-    fn note(&self, visit: Option<u32>, path: &[Step], fault: Option<u32>) -> Result<(), End> {
+    fn note(&self, visit: Option<u32>, path: &[Step], fault: Option<u32>) -> Result<(), Halt> {
         let met = || {
             let to = |last| visits_to(last, |number| self.visit(number));
-            Met { visits: visit.map_or(Vec::new(), to), path, fault }
+            FoundViolation { visits: visit.map_or(Vec::new(), to), path, fault }
         };
         let mut target = Vec::new();
         lock(&self.violations).note(self.system, self.judged_by(), met, |number, state| {
@@ -252,7 +252,8 @@ impl<'s, S: System + ?Sized, T: Store> Team<'s, S, T> {
     }
 }
 
-/// One of the threads.
+/// One of the threads; no two of them share a cache line.
+#[repr(align(128))]
 struct Thread<'a, 's, S: ?Sized, T> {
     me: usize,
     team: &'a Team<'s, S, T>,
@@ -274,7 +275,7 @@ struct Table<'a, 's, S: ?Sized, T> {
 }
 
 impl<S: System + ?Sized, T: Store> Worker for Thread<'_, '_, S, T> {
-    fn work(&mut self) -> Result<bool, End> {
+    fn work(&mut self) -> Result<bool, Halt> {
         if self.judges.is_some() {
             return self.judge_some();
         }
@@ -313,7 +314,7 @@ impl<'a, 's, S: System + ?Sized, T: Store> Thread<'a, 's, S, T> {
         Thread { me, team, explorer, table, judges: None }
     }
 
-    fn start(&mut self) -> Result<(), End> {
+    fn start(&mut self) -> Result<(), Halt> {
         let mut initial = Vec::new();
         let outcome = self.team.system.initial(&mut initial);
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome
@@ -323,7 +324,7 @@ impl<'a, 's, S: System + ?Sized, T: Store> Thread<'a, 's, S, T> {
         }
         if !matches!(outcome, Outcome::Broken(_)) {
             let hash = self.table.hash(&initial);
-            self.table.arrive(hash, &initial, Reached::INITIALLY)?;
+            self.table.arrive(hash, &initial, VisitOrigin::INITIALLY)?;
         }
         Ok(())
     }
@@ -337,7 +338,7 @@ impl<'a, 's, S: System + ?Sized, T: Store> Thread<'a, 's, S, T> {
         }
     }
 
-    fn deal_with(&mut self, item: Item) -> Result<(), End> {
+    fn deal_with(&mut self, item: Item) -> Result<(), Halt> {
         let (Item::Visit(number) | Item::Others(number)) = item;
         let (shard, at) = self.team.place(number);
         let is_first = matches!(item, Item::Visit(_));
@@ -354,7 +355,7 @@ impl<'a, 's, S: System + ?Sized, T: Store> Thread<'a, 's, S, T> {
             shard.store.load(visit.state, &mut self.explorer.state);
             visit
         };
-        let at = At { number, count: visit.count, mover: visit.mover() };
+        let at = CurrentVisit { number, count: visit.count, mover: visit.mover() };
         match is_first {
             true => self.explorer.expand(at, &mut self.table),
             false => self.explorer.expand_others(at, &mut self.table),
@@ -367,7 +368,7 @@ impl<'a, 's, S: System + ?Sized, T: Store> Thread<'a, 's, S, T> {
     }
 
     /// Judges the last movers of some visits again; says whether there were any.
-    fn judge_some(&mut self) -> Result<bool, End> {
+    fn judge_some(&mut self) -> Result<bool, Halt> {
         let Some((of, first)) = self.judges.filter(|(of, _)| *of < SHARDS) else {
             return Ok(false);
         };
@@ -382,7 +383,7 @@ impl<'a, 's, S: System + ?Sized, T: Store> Thread<'a, 's, S, T> {
             shard.store.load(visit.state, &mut self.explorer.state);
             if !self.explorer.is_still_robust(mover)? {
                 let Visit { parent, count, .. } = visit;
-                let reached = Reached { parent, count, mover: None, exact: false };
+                let reached = VisitOrigin { parent, count, mover: None, exact: false };
                 let became = shard.arrive_at(visit.state, reached)?;
                 self.table.enter(became, of as u32);
             }
@@ -394,11 +395,11 @@ impl<'a, 's, S: System + ?Sized, T: Store> Thread<'a, 's, S, T> {
 }
 
 impl<S: System + ?Sized, T: Store> Table<'_, '_, S, T> {
-    fn enter(&mut self, became: Became, shard: u32) -> bool {
-        if let Became::Visit(at) = became {
+    fn enter(&mut self, became: ArrivalOutcome, shard: u32) -> bool {
+        if let ArrivalOutcome::Visit(at) = became {
             self.found.push_back(Item::Visit(at * SHARDS as u32 + shard));
         }
-        became != Became::Closed
+        became != ArrivalOutcome::Closed
     }
 }
 
@@ -407,7 +408,7 @@ impl<S: System + ?Sized, T: Store> Visits for Table<'_, '_, S, T> {
         hash(state)
     }
 
-    fn arrive(&mut self, hash: u64, state: &[u8], reached: Reached) -> Result<bool, End> {
+    fn arrive(&mut self, hash: u64, state: &[u8], reached: VisitOrigin) -> Result<bool, Halt> {
         let of = (hash & 0xffff_ffff) as usize % SHARDS;
         let mut shard = lock(&self.team.shards[of]);
         let (own, before) = (shard.store.hash(state), shard.states);
@@ -431,11 +432,11 @@ impl<S: System + ?Sized, T: Store> Visits for Table<'_, '_, S, T> {
         }
     }
 
-    fn fault(&mut self, visit: u32, path: &[Step], fault: u32) -> Result<(), End> {
+    fn fault(&mut self, visit: u32, path: &[Step], fault: u32) -> Result<(), Halt> {
         self.team.note(Some(visit), path, Some(fault))
     }
 
-    fn invalid_end(&mut self, visit: u32) -> Result<(), End> {
+    fn invalid_end(&mut self, visit: u32) -> Result<(), Halt> {
         let (shard, at) = self.team.place(visit);
         let is_first = {
             let mut shard = lock(shard);

@@ -5,11 +5,11 @@
 //!
 //! Invariant: a layer is counted only when all visits of the layer before were expanded.
 
-use super::explorer::{At, Explorer, Visits};
+use super::explorer::{CurrentVisit, Explorer, Visits};
 use super::last_bound;
-use super::shard::{Became, Reached, Shard};
+use super::shard::{ArrivalOutcome, Shard, VisitOrigin};
 use crate::reduce::Signalled;
-use crate::search::shared::end::End;
+use crate::search::shared::halt::Halt;
 use crate::store::{Exact, Store};
 use crate::{Budget, Options, Progress};
 use preempt_core::{Outcome, Step, Stop, System};
@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 pub(crate) struct Pilot {
     /// What was signalled ahead.
     pub(crate) signalled: Signalled,
-    /// Whether anybody ran ahead by more than steps that touch nothing shared.
+    /// Whether a process ran ahead by more than steps that touch nothing shared.
     pub(crate) ran_ahead: bool,
     /// New states by depth, as far as layers are complete.
     layers: Vec<u64>,
@@ -75,8 +75,8 @@ pub(crate) fn pilot<S: System + ?Sized>(
     let result = visits.run(system, &mut explorer, states, budget);
     let is_complete = match result {
         Ok(is_complete) => is_complete,
-        Err(End::Limit(stop)) => return Err(stop),
-        Err(End::Enough | End::Fewer(_)) => false,
+        Err(Halt::Stop(stop)) => return Err(stop),
+        Err(_) => false,
     };
     let mut layers = visits.layers;
     if let (false, Some(item)) = (is_complete, visits.queue.front()) {
@@ -111,13 +111,13 @@ impl<T: Store> Layers<'_, T> {
         explorer: &mut Explorer<'_, S>,
         states: u64,
         budget: &mut Budget,
-    ) -> Result<bool, End> {
+    ) -> Result<bool, Halt> {
         let mut initial = Vec::new();
         if let Outcome::Broken(_) = system.initial(&mut initial) {
             return Ok(true);
         }
         let hash = self.hash(&initial);
-        self.arrive(hash, &initial, Reached::INITIALLY)?;
+        self.arrive(hash, &initial, VisitOrigin::INITIALLY)?;
         while !self.queue.is_empty() {
             if self.shard.states >= states {
                 return Ok(false);
@@ -125,7 +125,7 @@ impl<T: Store> Layers<'_, T> {
             let memory = self.shard.bytes() + explorer.bytes();
             let progress = Progress { states: self.shard.states, memory, ..Progress::default() };
             if let Some(stop) = budget.poll(|| progress) {
-                return Err(End::Limit(stop));
+                return Err(Halt::Stop(stop));
             }
             let next = match self.order {
                 Order::Deep => self.queue.pop_back(),
@@ -141,7 +141,7 @@ impl<T: Store> Layers<'_, T> {
                 continue;
             }
             self.shard.store.load(visit.state, &mut explorer.state);
-            let at = At { number: item.number, count: visit.count, mover: visit.mover() };
+            let at = CurrentVisit { number: item.number, count: visit.count, mover: visit.mover() };
             match item.others {
                 false => explorer.expand(at, self)?,
                 true => explorer.expand_others(at, self)?,
@@ -156,10 +156,10 @@ impl<T: Store> Visits for Layers<'_, T> {
         self.shard.store.hash(state)
     }
 
-    fn arrive(&mut self, hash: u64, state: &[u8], reached: Reached) -> Result<bool, End> {
+    fn arrive(&mut self, hash: u64, state: &[u8], reached: VisitOrigin) -> Result<bool, Halt> {
         let before = self.shard.states;
         let became = self.shard.arrive(hash, state, reached)?;
-        if let Became::Visit(number) = became {
+        if let ArrivalOutcome::Visit(number) = became {
             let depth = self.depths.get(reached.parent as usize).map_or(0, |depth| depth + 1);
             self.depths.push(depth);
             if self.layers.len() <= depth as usize {
@@ -168,7 +168,7 @@ impl<T: Store> Visits for Layers<'_, T> {
             self.layers[depth as usize] += self.shard.states - before;
             self.queue.push_back(Item { number, others: false });
         }
-        Ok(became != Became::Closed)
+        Ok(became != ArrivalOutcome::Closed)
     }
 
     fn forget_mover(&mut self, visit: u32) {
@@ -182,11 +182,11 @@ impl<T: Store> Visits for Layers<'_, T> {
         }
     }
 
-    fn fault(&mut self, _visit: u32, _path: &[Step], _fault: u32) -> Result<(), End> {
+    fn fault(&mut self, _visit: u32, _path: &[Step], _fault: u32) -> Result<(), Halt> {
         Ok(())
     }
 
-    fn invalid_end(&mut self, _visit: u32) -> Result<(), End> {
+    fn invalid_end(&mut self, _visit: u32) -> Result<(), Halt> {
         Ok(())
     }
 }

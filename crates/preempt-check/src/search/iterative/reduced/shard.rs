@@ -3,7 +3,7 @@
 //! Invariant: a visit lies behind its parent in time, so that following parents ends at the initial state.
 
 use super::visited::{Arrival, MOST_MOVERS, Visited};
-use crate::search::shared::end::End;
+use crate::search::shared::halt::Halt;
 use crate::store::{StateId, Store};
 use preempt_core::{ProcessId, Stop};
 
@@ -16,7 +16,7 @@ pub(super) struct Visit {
     pub(super) count: u16,
     /// The last mover, or [`NOBODY`].
     mover: u16,
-    /// Whether the last mover really is who moved last.
+    /// Whether the last mover really is the process that moved last.
     pub(super) exact: bool,
 }
 
@@ -31,23 +31,23 @@ impl Visit {
 
 /// How a state was reached.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reached {
+pub(super) struct VisitOrigin {
     pub(super) parent: u32,
     pub(super) count: u16,
     pub(super) mover: Option<ProcessId>,
-    /// Whether that is who really moved last.
+    /// Whether that is the process that really moved last.
     pub(super) exact: bool,
 }
 
-impl Reached {
+impl VisitOrigin {
     /// The beginning of all executions.
-    pub(super) const INITIALLY: Reached =
-        Reached { parent: NO_PARENT, count: 0, mover: None, exact: true };
+    pub(super) const INITIALLY: VisitOrigin =
+        VisitOrigin { parent: NO_PARENT, count: 0, mover: None, exact: true };
 }
 
 /// What became of an arrival.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Became {
+pub(super) enum ArrivalOutcome {
     /// A visit that is to be expanded: its place in the log.
     Visit(u32),
     /// A visit that is yet to be expanded covers it.
@@ -82,32 +82,36 @@ impl<'s, T: Store> Shard<'s, T> {
         &mut self,
         hash: u64,
         bytes: &[u8],
-        reached: Reached,
-    ) -> Result<Became, End> {
+        reached: VisitOrigin,
+    ) -> Result<ArrivalOutcome, Halt> {
         let state = self.store.insert_hashed(hash, bytes)?.id;
         self.arrive_at(state, reached)
     }
 
     /// Notes an arrival at a stored state.
     #[inline]
-    pub(super) fn arrive_at(&mut self, state: StateId, reached: Reached) -> Result<Became, End> {
-        let Reached { parent, count, mover, exact } = reached;
-        // Nobody is a last mover that never costs more.
+    pub(super) fn arrive_at(
+        &mut self,
+        state: StateId,
+        reached: VisitOrigin,
+    ) -> Result<ArrivalOutcome, Halt> {
+        let VisitOrigin { parent, count, mover, exact } = reached;
+        // To have no last mover never costs more.
         let small = mover.filter(|mover| mover.0 < MOST_MOVERS);
         match self.visited.arrive(state, count.into(), small) {
-            Arrival::Closed => return Ok(Became::Closed),
-            Arrival::Open => return Ok(Became::Open),
+            Arrival::Closed => return Ok(ArrivalOutcome::Closed),
+            Arrival::Open => return Ok(ArrivalOutcome::Open),
             Arrival::New => self.states += 1,
             Arrival::Again => self.revisits += 1,
         }
         if self.log.len() >= self.most {
-            return Err(End::Limit(Stop::Memory));
+            return Err(Halt::Stop(Stop::Memory));
         }
         let number = self.log.len() as u32;
         let exact = exact && small == mover;
         let mover = small.map_or(NOBODY, |mover| mover.0);
         self.log.push(Visit { state, parent, count, mover, exact });
-        Ok(Became::Visit(number))
+        Ok(ArrivalOutcome::Visit(number))
     }
 
     /// Whether a visit that was expanded is still the least of its kind.

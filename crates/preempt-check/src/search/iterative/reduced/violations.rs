@@ -2,7 +2,7 @@
 
 use super::shard::{NO_PARENT, Visit};
 use crate::search::iterative::retrace::{Mover, retrace};
-use crate::search::shared::end::End;
+use crate::search::shared::halt::Halt;
 use crate::search::shared::statistics::Counters;
 use crate::{Counterexample, Options};
 use preempt_core::{Step, System, replay};
@@ -22,7 +22,7 @@ pub(super) struct Violations {
 
 /// A violation that was met: the visits on the way to it, the steps behind the last one, and the fault, or none
 /// for an invalid end.
-pub(super) struct Met<'a> {
+pub(super) struct FoundViolation<'a> {
     pub(super) visits: Vec<(u32, Visit)>,
     pub(super) path: &'a [Step],
     pub(super) fault: Option<u32>,
@@ -52,9 +52,9 @@ impl Violations {
         &mut self,
         system: &S,
         most: u32,
-        met: impl FnOnce() -> Met<'m>,
+        met: impl FnOnce() -> FoundViolation<'m>,
         is_visit: impl FnMut(u32, &[u8]) -> bool,
-    ) -> Result<(), End> {
+    ) -> Result<(), Halt> {
         self.errors += 1;
         if self.replays < REPLAYS && !self.are_within(most) {
             self.replays += 1;
@@ -62,13 +62,13 @@ impl Violations {
         }
         let decided = self.are_within(most) || self.replays >= REPLAYS;
         let is_enough = self.enough != 0 && self.errors >= self.enough;
-        if decided && is_enough { Err(End::Enough) } else { Ok(()) }
+        if decided && is_enough { Err(Halt::Enough) } else { Ok(()) }
     }
 
     fn replay<S: System + ?Sized>(
         &mut self,
         system: &S,
-        met: Met<'_>,
+        met: FoundViolation<'_>,
         mut is_visit: impl FnMut(u32, &[u8]) -> bool,
     ) {
         let visits = met.visits;

@@ -2,7 +2,7 @@
 //! reached with, and the last movers at that count.
 //!
 //! A visit (state, last mover, count) is *covered* by another one to the same state if that one has a lower
-//! count, or the same count and the same last mover, or the same count and nobody as last mover. Unlike
+//! count, or the same count and the same last mover, or the same count and no last mover. Unlike
 //! `least_preemptions.rs` it keeps which of these visits were expanded: a step that is taken ahead must lead to one
 //! that was not.
 //!
@@ -13,7 +13,7 @@ use super::mistake::{Mistake, makes};
 use crate::store::StateId;
 use preempt_core::ProcessId;
 
-/// Last movers with higher numbers count as nobody, which never raises the cost of an execution.
+/// Last movers with higher numbers count as none, which never raises the cost of an execution.
 pub(super) const MOST_MOVERS: u16 = 64;
 
 /// What is known of one state.
@@ -28,7 +28,7 @@ struct Known {
     end_checked: bool,
 }
 
-/// The visit at the least count that has nobody as last mover.
+/// The visit at the least count that has no last mover.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Nobody {
     None,
@@ -120,7 +120,7 @@ impl Visited {
         }
     }
 
-    /// The visit with this count that is being expanded turns out to have nobody as last mover.
+    /// The visit with this count that is being expanded turns out to have no last mover.
     pub(super) fn set_nobody(&mut self, state: StateId, count: u32) {
         let known = &mut self.known[state.index()];
         // Another thread may have found a lower count in the meantime.
@@ -130,13 +130,13 @@ impl Visited {
     }
 
     /// Whether a visit, which was expanded, is still the least of its kind: no lower count was found, and
-    /// no visit at its count that nobody pays for leaving.
+    /// no visit at its count that costs nothing to leave.
     pub(super) fn is_current(&self, state: StateId, count: u32) -> bool {
         let known = &self.known[state.index()];
         u32::from(known.least) == count && known.nobody == Nobody::None
     }
 
-    /// Whether nobody asked before whether the state is an end.
+    /// Whether it was not asked before whether the state is an end.
     pub(super) fn checks_end(&mut self, state: StateId) -> bool {
         !std::mem::replace(&mut self.known[state.index()].end_checked, true)
     }

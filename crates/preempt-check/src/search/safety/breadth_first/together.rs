@@ -20,8 +20,8 @@
 use super::BreadthFirst;
 use super::helpers::GROUP;
 use super::package::{self, BATCH, Counted, Expansion, Package, STATES};
+use super::phased_store::{self, Lock};
 use super::pool::{EndForAll, Next, Pool, Task};
-use super::turns::{self, Lock};
 use crate::store::{Reader, StateId, Store, StoreFull};
 use crate::{Budget, Options, Progress};
 use preempt_core::{Stop, System};
@@ -50,9 +50,9 @@ impl<S: System + ?Sized, T: Store> Worker<'_, '_, '_, S, T> {
     fn work(&mut self, task: Task, package: &mut Package, is_over: impl FnMut() -> bool) {
         match task {
             Task::Load => {
-                package.load(&**turns::read(self.store), &mut self.reader, &mut self.state);
+                package.load(&**phased_store::read(self.store), &mut self.reader, &mut self.state);
             }
-            Task::Hash => package.hash(&**turns::read(self.store), &mut self.reader),
+            Task::Hash => package.hash(&**phased_store::read(self.store), &mut self.reader),
             Task::Expand => self.expansion.run(package, is_over),
         }
     }

@@ -22,7 +22,7 @@ mod unexpanded;
 mod worker;
 
 use crate::platform::sync::atomic::Ordering;
-use crate::search::shared::end::End as Halt;
+use crate::search::shared::halt::Halt;
 use crate::search::shared::statistics::Counters;
 use crate::search::shared::trace::LOST;
 use crate::search::shared::workers::{Fewer, with_as_many_as_possible};
@@ -31,7 +31,7 @@ use crate::store::concurrent::Place;
 use crate::store::concurrent::exact::SharedExact;
 use crate::{Budget, Finding, Options};
 use preempt_core::{Contention, Stop, System};
-use team::{Part, Site, Team};
+use team::{Part, Team, ViolationSite};
 use worker::Worker;
 
 /// Searches all executions with `options.threads` threads over the store that `make` makes for so many; also gives the
@@ -114,7 +114,7 @@ struct SoFar {
     counters: Counters,
     contention: Contention,
     /// Where the first error was.
-    site: Option<Site>,
+    site: Option<ViolationSite>,
 }
 
 impl SoFar {
@@ -139,7 +139,7 @@ impl SoFar {
     }
 
     /// As [`Self::absorb`], where a full store ends the search.
-    fn absorb_last<L>(&mut self, end: End<L>) {
+    fn absorb_last<L>(&mut self, end: RunEnd<L>) {
         self.absorb(end.parts);
         if end.is_full {
             self.counters.stop = Some(Stop::Memory);
@@ -179,7 +179,7 @@ impl SoFar {
 }
 
 /// How a run ended.
-struct End<L> {
+struct RunEnd<L> {
     parts: Vec<Part<L>>,
     /// The store could take no more, and nothing else ended the search.
     is_full: bool,
@@ -190,7 +190,7 @@ fn run<S: System + ?Sized, T: ConcurrentStore>(
     team: &mut Team<'_, S, T>,
     first: Option<T::Local>,
     budget: &mut Budget,
-) -> Result<End<T::Local>, Fewer> {
+) -> Result<RunEnd<T::Local>, Fewer> {
     *team.full.get_mut() = false;
     let team = &*team;
     let first = first.unwrap_or_else(|| team.store.local(0));
@@ -203,7 +203,7 @@ fn run<S: System + ?Sized, T: ConcurrentStore>(
     let mut is_full = team.full.load(Ordering::Relaxed);
     match end {
         Err(Halt::Fewer(threads)) => return Err(Fewer(threads)),
-        Err(Halt::Limit(stop)) if !is_full => {
+        Err(Halt::Stop(stop)) if !is_full => {
             parts.iter_mut().take(1).for_each(|part| part.counters.stop = Some(stop));
         }
         _ => {}
@@ -211,5 +211,5 @@ fn run<S: System + ?Sized, T: ConcurrentStore>(
     let enough = team.options.max_errors;
     let is_enough = enough != 0 && team.errors.load(Ordering::Relaxed) >= enough;
     is_full &= !is_enough && parts.iter().all(|part| part.counters.stop.is_none());
-    Ok(End { parts, is_full })
+    Ok(RunEnd { parts, is_full })
 }

@@ -16,12 +16,12 @@ use crate::{Counterexample, Options, Progress, Reduction};
 use preempt_core::{Contention, Outcome, Step, Stop, System};
 
 /// Where an error was: the expanded state, and the steps from there.
-pub(super) type Site = (Place, Vec<Step>);
+pub(super) type ViolationSite = (Place, Vec<Step>);
 
 /// What a thread did.
 pub(super) struct Part<L> {
     pub(super) counters: Counters,
-    pub(super) site: Option<Site>,
+    pub(super) site: Option<ViolationSite>,
     pub(super) contention: Contention,
     pub(super) local: L,
 }

@@ -8,8 +8,8 @@ use super::team::{Part, Team};
 use crate::platform::sync::PoisonError;
 use crate::platform::sync::atomic::Ordering;
 use crate::reduce::{Gain, Selector};
-use crate::search::shared::end::End;
 use crate::search::shared::expansion::Expander;
+use crate::search::shared::halt::Halt;
 use crate::search::shared::workers;
 use crate::store::concurrent::{ConcurrentStore, Place};
 use crate::store::{Pending, StateId, StoreFull};
@@ -24,7 +24,7 @@ const AHEAD: usize = 8;
 pub(super) const BATCH: usize = 256;
 
 impl<S: System + ?Sized, T: ConcurrentStore> workers::Worker for Worker<'_, S, T> {
-    fn work(&mut self) -> Result<bool, End> {
+    fn work(&mut self) -> Result<bool, Halt> {
         let team = self.team;
         let leftover = self.resumes.then(|| team.leftover()).flatten();
         self.resumes = leftover.is_some();
@@ -37,13 +37,13 @@ impl<S: System + ?Sized, T: ConcurrentStore> workers::Worker for Worker<'_, S, T
         };
         if let Err(StoreFull) = result {
             team.full.store(true, Ordering::Relaxed);
-            return Err(End::Limit(Stop::Memory));
+            return Err(Halt::Stop(Stop::Memory));
         }
         let enough = team.options.max_errors;
         let is_enough = enough != 0 && team.errors.load(Ordering::Relaxed) >= enough;
         let mut is_useless =
             || team.watches.load(Ordering::Relaxed) && team.is_reduction_useless(self.gain.take());
-        if is_enough || is_useless() { Err(End::Enough) } else { Ok(true) }
+        if is_enough || is_useless() { Err(Halt::Enough) } else { Ok(true) }
     }
 
     fn counts(&self) -> (u64, u64) {
@@ -55,6 +55,8 @@ impl<S: System + ?Sized, T: ConcurrentStore> workers::Worker for Worker<'_, S, T
     }
 }
 
+/// One of the threads; no two of them share a cache line.
+#[repr(align(128))]
 pub(super) struct Worker<'a, S: System + ?Sized, T: ConcurrentStore> {
     pub(super) team: &'a Team<'a, S, T>,
     number: usize,

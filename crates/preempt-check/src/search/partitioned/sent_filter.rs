@@ -17,7 +17,7 @@ const PAUSE: u32 = 1 << 19;
 
 /// What was sent lately.
 #[derive(Debug)]
-pub(super) struct Sent {
+pub(super) struct SentFilter {
     /// The hash and the mark of each slot's state.
     keys: Vec<(u64, u16)>,
     /// The bytes of all of them, `length` for each.
@@ -30,9 +30,9 @@ pub(super) struct Sent {
     pause: u32,
 }
 
-impl Sent {
+impl SentFilter {
     pub(super) fn new() -> Self {
-        Sent { keys: Vec::new(), bytes: Vec::new(), length: 0, asked: 0, hits: 0, pause: 0 }
+        SentFilter { keys: Vec::new(), bytes: Vec::new(), length: 0, asked: 0, hits: 0, pause: 0 }
     }
 
     /// Whether the state was sent lately with this mark; if not, it may be remembered. Its hash is asked for only where the
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn only_the_same_bytes_and_mark_are_held_back() {
-        let mut sent = Sent::new();
+        let mut sent = SentFilter::new();
         assert!(!sent.was(|| 1 << 50, 0, b"abc"), "of a new length");
         assert!(!sent.was(|| 1 << 50, 0, b"abc"));
         assert!(sent.was(|| 1 << 50, 0, b"abc"));
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_filter_that_does_not_help_rests_and_tries_again() {
-        let mut sent = Sent::new();
+        let mut sent = SentFilter::new();
         let state = |number: u32| number.to_le_bytes();
         for number in 0..2 * TRIAL {
             assert!(!sent.was(|| u64::from(number) << 40, 0, &state(number)));

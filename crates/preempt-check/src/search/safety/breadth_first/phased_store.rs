@@ -1,6 +1,6 @@
 //! A store that one thread changes, and at other times all threads read.
 //!
-//! Invariant: the thread of the search has the store for itself, but between [`Turns::share`] and [`Turns::take_back`].
+//! Invariant: the thread of the search has the store for itself, but between [`PhasedStore::share`] and [`PhasedStore::take_back`].
 
 use crate::platform::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::ops::{Deref, DerefMut};
@@ -9,15 +9,15 @@ use std::ops::{Deref, DerefMut};
 pub(super) type Lock<'b, T> = RwLock<&'b mut T>;
 
 /// The store, as the thread of the search has it.
-pub(super) struct Turns<'a, 'b, T> {
+pub(super) struct PhasedStore<'a, 'b, T> {
     lock: &'a Lock<'b, T>,
     own: Option<RwLockWriteGuard<'a, &'b mut T>>,
 }
 
-impl<'a, 'b, T> Turns<'a, 'b, T> {
+impl<'a, 'b, T> PhasedStore<'a, 'b, T> {
     pub(super) fn new(lock: &'a Lock<'b, T>) -> Self {
         let own = lock.write().unwrap_or_else(PoisonError::into_inner);
-        Turns { lock, own: Some(own) }
+        PhasedStore { lock, own: Some(own) }
     }
 
     /// What other threads read by.
@@ -43,7 +43,7 @@ pub(super) fn read<'a, 'b, T>(lock: &'a Lock<'b, T>) -> RwLockReadGuard<'a, &'b 
     lock.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<T> Deref for Turns<'_, '_, T> {
+impl<T> Deref for PhasedStore<'_, '_, T> {
     type Target = T;
 
     #[inline(always)]
@@ -55,7 +55,7 @@ impl<T> Deref for Turns<'_, '_, T> {
     }
 }
 
-impl<T> DerefMut for Turns<'_, '_, T> {
+impl<T> DerefMut for PhasedStore<'_, '_, T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut T {
         match &mut self.own {

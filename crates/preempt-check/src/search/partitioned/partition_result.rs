@@ -7,7 +7,7 @@ use preempt_core::{BoundRow, ProcessId, Statistics, Step, Stop, System, Violatio
 
 /// Where a violation is: behind which visit, and by which steps.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Site {
+pub struct ViolationSite {
     /// When the visit was made.
     pub time: Time,
     /// The state.
@@ -22,7 +22,7 @@ pub struct Site {
 
 /// What one owner found.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Share {
+pub struct PartitionResult {
     /// States stored.
     pub states: u64,
     /// Visits to states that were known.
@@ -50,7 +50,7 @@ pub struct Share {
     /// States and visits by the buckets that this owner finished.
     pub rows: Vec<BoundRow>,
     /// The first violation.
-    pub site: Option<Site>,
+    pub site: Option<ViolationSite>,
 }
 
 const STOPS: [Stop; 11] = [
@@ -81,7 +81,7 @@ pub(crate) fn stop_of(number: u64) -> Result<Option<Stop>, Damaged> {
     }
 }
 
-impl Site {
+impl ViolationSite {
     fn write(&self, writer: &mut Writer) {
         writer.number(self.time.number());
         writer.bytes(&self.state);
@@ -91,7 +91,7 @@ impl Site {
     }
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, Damaged> {
-        Ok(Site {
+        Ok(ViolationSite {
             time: Time::from_number(reader.number()?),
             state: reader.bytes()?.to_vec(),
             mover: reader.option()?.map(ProcessId),
@@ -101,7 +101,7 @@ impl Site {
     }
 }
 
-impl Share {
+impl PartitionResult {
     /// Writes it.
     pub fn write(&self, writer: &mut Writer) {
         for number in [
@@ -135,7 +135,7 @@ impl Share {
 
     /// Reads it.
     pub fn read(reader: &mut Reader<'_>) -> Result<Self, Damaged> {
-        let mut share = Share {
+        let mut share = PartitionResult {
             states: reader.number()?,
             matched: reader.number()?,
             transitions: reader.number()?,
@@ -148,7 +148,7 @@ impl Share {
             deferred: reader.number()?,
             stop: stop_of(reader.number()?)?,
             taken: reader.bytes()?.iter().map(|taken| *taken != 0).collect(),
-            ..Share::default()
+            ..PartitionResult::default()
         };
         for _ in 0..reader.count()? {
             share.rows.push(BoundRow {
@@ -160,13 +160,13 @@ impl Share {
             });
         }
         if reader.number()? == 1 {
-            share.site = Some(Site::read(reader)?);
+            share.site = Some(ViolationSite::read(reader)?);
         }
         Ok(share)
     }
 
     /// Counts what another owner found.
-    pub fn add(&mut self, other: &Share) {
+    pub fn add(&mut self, other: &PartitionResult) {
         self.states += other.states;
         self.matched += other.matched;
         self.transitions += other.transitions;
@@ -185,7 +185,8 @@ impl Share {
             *mine |= *theirs;
         }
         self.rows = add_rows(&self.rows, &other.rows);
-        let earlier = |site: &Site| self.site.as_ref().is_none_or(|mine| site.time < mine.time);
+        let earlier =
+            |site: &ViolationSite| self.site.as_ref().is_none_or(|mine| site.time < mine.time);
         if let Some(site) = other.site.as_ref().filter(|site| earlier(site)) {
             self.site = Some(site.clone());
         }
@@ -215,7 +216,7 @@ fn add_rows(mine: &[BoundRow], theirs: &[BoundRow]) -> Vec<BoundRow> {
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// Everything but the way.
-    pub all: Share,
+    pub all: PartitionResult,
     /// The steps to the first violation, or of the first cycle.
     pub steps: Option<Vec<Step>>,
     /// Where the cycle begins, if it is one.
@@ -233,7 +234,7 @@ impl Outcome {
 
     /// Reads it.
     pub fn read(reader: &mut Reader<'_>) -> Result<Self, Damaged> {
-        let all = Share::read(reader)?;
+        let all = PartitionResult::read(reader)?;
         let is_there = reader.number()? == 1;
         let steps = reader.steps()?;
         Ok(Outcome { all, steps: is_there.then_some(steps), cycle_start: reader.option()? })
@@ -256,7 +257,7 @@ impl Outcome {
 pub fn combine(
     system: &dyn System,
     options: &Options,
-    mut all: Share,
+    mut all: PartitionResult,
     steps: Option<Vec<Step>>,
 ) -> Finding {
     let bounded = options.preemptions != Preemptions::Any;
@@ -333,27 +334,27 @@ mod tests {
 
     #[test]
     fn shares_are_read_as_they_were_written() {
-        let site = Site {
+        let site = ViolationSite {
             time: Time { bucket: 2, round: 7 },
             state: vec![1, 2, 3],
             mover: Some(ProcessId(1)),
             path: vec![Step::new(ProcessId(4), 70)],
             fault: Some(9),
         };
-        let share = Share {
+        let share = PartitionResult {
             states: 300,
             errors: 1,
             stop: Some(Stop::PeerLost),
             taken: vec![true, false, true],
             rows: vec![row(0, 300)],
             site: Some(site),
-            ..Share::default()
+            ..PartitionResult::default()
         };
         let mut writer = Writer::default();
         share.write(&mut writer);
-        assert_eq!(Share::read(&mut Reader::new(&writer.bytes)).as_ref(), Ok(&share));
+        assert_eq!(PartitionResult::read(&mut Reader::new(&writer.bytes)).as_ref(), Ok(&share));
         for end in 0..writer.bytes.len() {
-            assert!(Share::read(&mut Reader::new(&writer.bytes[..end])).is_err());
+            assert!(PartitionResult::read(&mut Reader::new(&writer.bytes[..end])).is_err());
         }
     }
 }

@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, HashSet};
 
 /// Who owns which states.
 #[derive(Clone, Debug)]
-pub(super) struct Deal {
+pub(super) struct OwnerMap {
     pub(super) owner: Owner,
     /// The bytes that decide; all of them if there are none.
     deciding: Vec<u32>,
@@ -46,7 +46,7 @@ const SLOTS: usize = 1 << 11;
 /// What sending and receiving a state takes, compared with finding, storing and expanding one.
 const SENDING: f64 = 1.8;
 
-impl Deal {
+impl OwnerMap {
     /// Everybody gets the same for the same system and number of owners, unless there is no time for it: then there must be no
     /// search, as others may have got something else.
     pub(super) fn new(
@@ -55,14 +55,14 @@ impl Deal {
         budget: &mut Budget<'_>,
     ) -> (Self, Option<Stop>) {
         match deciding_bytes(system, owner, budget) {
-            Ok(deciding) => (Deal { owner, deciding }, None),
+            Ok(deciding) => (OwnerMap { owner, deciding }, None),
             Err(stop) => (Self::whole(owner), Some(stop)),
         }
     }
 
     /// All bytes decide.
     fn whole(owner: Owner) -> Self {
-        Deal { owner, deciding: Vec::new() }
+        OwnerMap { owner, deciding: Vec::new() }
     }
 
     /// Whether all bytes decide.
@@ -319,8 +319,8 @@ mod tests {
     impl Independence for Counters {}
     impl Describe for Counters {}
 
-    fn deal(system: &Counters, owner: Owner) -> Deal {
-        let (deal, stop) = Deal::new(system, owner, &mut Budget::unlimited());
+    fn deal(system: &Counters, owner: Owner) -> OwnerMap {
+        let (deal, stop) = OwnerMap::new(system, owner, &mut Budget::unlimited());
         assert_eq!(stop, None, "there is time");
         deal
     }
@@ -329,7 +329,7 @@ mod tests {
     #[test]
     fn walks_end_with_the_time() {
         let mut budget = Budget::unlimited().time(Duration::ZERO);
-        let (_, stop) = Deal::new(&Counters(6), Owner { me: 0, of: 2 }, &mut budget);
+        let (_, stop) = OwnerMap::new(&Counters(6), Owner { me: 0, of: 2 }, &mut budget);
         assert_eq!(stop, Some(Stop::Time));
     }
 
@@ -337,7 +337,7 @@ mod tests {
     fn most_steps_stay_with_an_owner_and_parts_are_even() {
         let system = Counters(6);
         for of in 2..=4 {
-            let deals: Vec<Deal> = (0..of).map(|me| deal(&system, Owner { me, of })).collect();
+            let deals: Vec<OwnerMap> = (0..of).map(|me| deal(&system, Owner { me, of })).collect();
             assert!(!deals[0].is_whole());
             assert!(deals.iter().all(|deal| deal.deciding == deals[0].deciding));
             let (mut parts, mut crossing, mut steps) = (vec![0_u32; of], 0, 0);
