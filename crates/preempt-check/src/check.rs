@@ -237,9 +237,9 @@ impl<'a> Check<'a> {
                 let plan = self.make_plan(&mut options);
                 let mut finding = search(&plan, &options, &mut budget);
                 if finding.reduction_useless {
-                    options.reduction = Reduction::None;
-                    let plan = self.make_plan(&mut options);
-                    finding = search(&plan, &options, &mut budget);
+                    let mut unreduced = Options { reduction: Reduction::None, ..options.clone() };
+                    let plan = self.make_plan(&mut unreduced);
+                    finding = search(&plan, &unreduced, &mut budget);
                     finding.notes.push(REDUCTION_USELESS.into());
                 }
                 finding.notes.splice(0..0, plan.notes);

@@ -2,13 +2,15 @@
 //!
 //! Paper: [MQ07] Algorithm 1
 //!
-//! As `external.rs`, with visits (a state and who moved last) in place of states: the candidates of a round are sorted by
+//! As `external.rs`, with visits (a state and its last mover) in place of states: the candidates of a round are sorted by
 //! their states, so that all visits of a round to a state come together, and are compared with what is known of the state.
-//! What is known is a record: who was run from it, and whether everybody was. A level is expanded in order, so that the
+//! What is known is a record: which processes were run from it, and whether all were. A level is expanded in order, so that the
 //! records that its expansion makes can be written as a run at the same time.
 //!
 //! Differs from the paper, as `partitioned/buckets.rs` does: round 0 of a bucket runs the processes that had to wait in the
-//! bucket before. States, transitions and errors of every bucket are those of the search in memory.
+//! bucket before. States, transitions and errors of every bucket are those of the search in memory. The loop is not that of
+//! `iterative/phases.rs`: whether a visit is new is known only after a whole round was sorted (delayed duplicate detection), so a
+//! bucket is a sequence of rounds.
 
 use crate::candidates::Candidates;
 use crate::external::{failed, finish, kept, written};

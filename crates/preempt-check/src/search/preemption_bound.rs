@@ -9,11 +9,11 @@ use crate::search::bounded::reduced::depth_first_reduced;
 use crate::search::bounded::shorten::Shortening;
 use crate::search::bounded::simplest::simplest;
 use crate::search::bounded::visited::{Marked, Replicated, Visited};
-use crate::search::iterative::buckets::iterative;
 use crate::search::iterative::conclusion::Conclusion;
 use crate::search::iterative::lossy::iterative_lossy;
 use crate::search::iterative::lossy_parallel::iterative_lossy_parallel;
 use crate::search::iterative::lossy_visited::{Bits, LossyStore, Numbered};
+use crate::search::iterative::one_thread::iterative;
 use crate::search::iterative::parallel::iterative_parallel;
 use crate::search::iterative::phases::last_bound;
 use crate::search::iterative::reduced::{

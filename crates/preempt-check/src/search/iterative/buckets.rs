@@ -18,46 +18,22 @@ mod arrive;
 mod look;
 mod transparent;
 
-use super::conclusion::{Conclusion, nothing_searched};
-use super::one_thread::OneThread;
+use super::conclusion::Conclusion;
 use super::outgoing::{Outgoing, When};
-use super::phases::{Phases, iterate, last_bound};
+use super::phases::{Phases, last_bound};
 use super::trace_log::TraceLog;
 use super::visit_log::{
     Entry, MERGED, MOVER_WAS_DEFERRED, NO_PARENT, NOBODY, UNKNOWN_PROCESS, packed,
 };
-use super::visited_set::{LocalVisits, VisitedSet};
+use super::visited_set::VisitedSet;
 use crate::search::bounded::least_preemptions::StateRecord;
 use crate::search::shared::expansion::Expander;
 use crate::search::shared::halt::Halt;
 use crate::search::shared::visit_rule::{Due, Turn, turn};
-use crate::store::{Pending, Store};
-use crate::{Budget, Counterexample, Finding, Options, Preemptions};
+use crate::store::Pending;
+use crate::{Counterexample, Options, Preemptions};
 use preempt_core::{BoundRow, Enabled, Outcome, ProcessId, Step, System};
 use std::ops::Range;
-
-/// Explores bucket by bucket, as far as `options.preemptions` says. `reduce` takes transparent
-/// steps alone. The store must give states back.
-pub(crate) fn iterative<S: System + ?Sized, T: Store>(
-    system: &S,
-    store: &mut T,
-    options: &Options,
-    reduce: bool,
-    budget: &mut Budget,
-) -> Finding {
-    let visited = LocalVisits::new(store);
-    let mut search = OneThread::new(Bucketed::new(system, visited, options, reduce));
-    let phases = iterate(&mut search, options, budget);
-    let memory = search.bytes();
-    let mut bucketed = search.bucketed;
-    let found = bucketed.first.take();
-    let found = found.and_then(|met| met.retrace(system, &mut bucketed.visited));
-    let depth = bucketed.visited.depth();
-    conclude(vec![bucketed], found, phases, memory, options)
-        .map_or_else(nothing_searched, |conclusion| {
-            Conclusion { depth, ..conclusion }.finding(system, budget)
-        })
-}
 
 /// The conclusion of a search by these workers, `None` if there is none.
 pub(super) fn conclude<S: System + ?Sized, V: VisitedSet>(

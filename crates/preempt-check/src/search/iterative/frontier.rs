@@ -99,7 +99,8 @@ impl Frontier {
 #[derive(Default)]
 pub(super) struct KeptStates {
     visits: Vec<u32>,
-    states: States,
+    /// By their place in that list.
+    states: Frontier,
 }
 
 impl KeptStates {
@@ -109,7 +110,7 @@ impl KeptStates {
     }
 
     pub(super) fn get(&self, visit: u32) -> Option<&[u8]> {
-        self.visits.binary_search(&visit).ok().map(|at| self.states.get(at))
+        self.visits.binary_search(&visit).ok().and_then(|at| self.states.get(at as u32))
     }
 
     /// Memory in use, in bytes.

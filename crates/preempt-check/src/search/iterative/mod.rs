@@ -22,7 +22,7 @@ pub(crate) mod lossy_parallel;
 pub(crate) mod lossy_visited;
 #[cfg(test)]
 pub(crate) mod no_steps;
-mod one_thread;
+pub(crate) mod one_thread;
 pub(crate) mod outgoing;
 pub(crate) mod parallel;
 pub(crate) mod phases;

@@ -4,12 +4,37 @@
 //!
 //! The log of visits is the queue of the present bucket: what is behind the cursor is yet to be expanded.
 
-use super::buckets::{Bucketed, DeferredVisit, row};
-use super::phases::PhasedSearch;
-use super::visited_set::LocalLog;
+use super::buckets::{Bucketed, DeferredVisit, conclude, row};
+use super::conclusion::{Conclusion, nothing_searched};
+use super::phases::{PhasedSearch, iterate};
+use super::visited_set::{LocalLog, LocalVisits};
 use crate::search::shared::halt::Halt;
-use crate::{Budget, Progress};
+use crate::store::Store;
+use crate::{Budget, Finding, Options, Progress};
 use preempt_core::{BoundRow, System};
+
+/// Explores bucket by bucket, as far as `options.preemptions` says. `reduce` takes transparent
+/// steps alone. The store must give states back.
+pub(crate) fn iterative<S: System + ?Sized, T: Store>(
+    system: &S,
+    store: &mut T,
+    options: &Options,
+    reduce: bool,
+    budget: &mut Budget,
+) -> Finding {
+    let visited = LocalVisits::new(store);
+    let mut search = OneThread::new(Bucketed::new(system, visited, options, reduce));
+    let phases = iterate(&mut search, options, budget);
+    let memory = search.bytes();
+    let mut bucketed = search.bucketed;
+    let found = bucketed.first.take();
+    let found = found.and_then(|met| met.retrace(system, &mut bucketed.visited));
+    let depth = bucketed.visited.depth();
+    conclude(vec![bucketed], found, phases, memory, options)
+        .map_or_else(nothing_searched, |conclusion| {
+            Conclusion { depth, ..conclusion }.finding(system, budget)
+        })
+}
 
 /// A search by one thread, or by one of several that have a log each.
 pub(super) struct OneThread<'a, S: ?Sized, V: LocalLog> {

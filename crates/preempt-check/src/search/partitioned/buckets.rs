@@ -6,7 +6,8 @@
 //! by the exact rule. Inside a bucket visits are expanded round by round, so that between two rounds nothing is under way,
 //! and the way back to a visit leads through the round before.
 //!
-//! Differs from the paper: round 0 of a bucket runs the processes that had to wait in the bucket before.
+//! Differs from the paper: round 0 of a bucket runs the processes that had to wait in the bucket before. There is no loop over
+//! bounds here, as in `iterative/phases.rs`: a bucket ends when no message is under way, which only the driver of all owners knows.
 
 use super::arrived::Arrived;
 use super::batch::{BatchReader, Batches, Outbox, read_batch};

@@ -14,6 +14,9 @@
 //! 2. If no candidate does, the last mover goes on, and all others with one preemption more. Where
 //!    there is no last mover, all go on for free.
 //!
+//! Visits are expanded one by one, not in batches as in `buckets.rs`: the proviso asks of every step taken ahead whether the visit
+//! it leads to is yet to be expanded, and that changes with each visit.
+//!
 //! Counts are lower bounds: a violation that is found may need more preemptions, which its replay says.
 //! None within the bound is lost; the book's chapter on bounded reduction has the proof.
 //!

@@ -4,7 +4,7 @@
 use super::mistake::{Mistake, is_mistaken, with_mistake};
 use super::{Order, Reduced, iterative_reduced, pilot};
 use crate::reduce::{Learned, Signalled};
-use crate::search::iterative::buckets::iterative;
+use crate::search::iterative::one_thread::iterative;
 use crate::search::preemption_bound::LOOKS;
 use crate::store::Exact;
 use crate::{Budget, Check, Finding, Options, Preemptions, Reduction, Search, Storage};
