@@ -339,8 +339,8 @@ fn usual<S: System + ?Sized>(system: &S, options: &Options, budget: &mut Budget)
     }
 }
 
-/// Every search.
-fn search(system: &dyn System, options: &Options, budget: &mut Budget) -> Finding {
+/// Every search, as it is made here within a budget. [`Check`] is what to use, unless the search is part of another one.
+pub fn search(system: &dyn System, options: &Options, budget: &mut Budget) -> Finding {
     if let Some(seed) = options.swarm {
         return swarm(system, seed, options, budget);
     }

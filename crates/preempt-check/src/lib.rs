@@ -20,7 +20,7 @@ pub use answer::{
     Answer, Assertions, Counterexample, Covered, Finding, conclude, conclude_until, time_to_show,
 };
 pub use budget::{Budget, Phase, Progress, available_memory};
-pub use check::{Check, useful_of};
+pub use check::{Check, search as search_here, useful_of};
 pub use options::{Compatibility, Options, Reduction, Sampler, Search, Storage};
 pub use preemptions::Preemptions;
 pub use search::{Simplest, simplest};
