@@ -55,6 +55,11 @@ fn test(root: &Path) -> Result<()> {
     let skips = std::env::temp_dir().join(format!("preempt-skips-{}", std::process::id()));
     let mut command = Command::new("cargo");
     command.args(arguments).env("PREEMPT_SKIPS", &skips).current_dir(root);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).chain([setup::assembler_folder(root)]);
+    if let Ok(path) = std::env::join_paths(folders) {
+        command.env("PATH", path);
+    }
     if missing.is_empty() {
         command.env("PREEMPT_PEERS", "required");
     }

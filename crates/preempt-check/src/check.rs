@@ -359,6 +359,15 @@ fn usual<S: System + ?Sized>(
     }
 }
 
+/// A search that is made here, within a budget, as part of another one; [`Check`] is what to use otherwise.
+pub fn search_here(system: &dyn System, options: &Options, budget: &mut Budget) -> Finding {
+    let mut options = options.clone();
+    let plan = Check::new(system).options(options.clone()).make_plan(&mut options);
+    let mut finding = search(system, &plan, &options, budget);
+    finding.notes.splice(0..0, plan.notes);
+    finding
+}
+
 /// Every search.
 fn search(system: &dyn System, plan: &Plan, options: &Options, budget: &mut Budget) -> Finding {
     let limit = budget.memory_limit();

@@ -21,7 +21,7 @@ pub use answer::{
     Answer, Assertions, Counterexample, Covered, Finding, conclude, conclude_until, time_to_show,
 };
 pub use budget::{Budget, Phase, Progress, available_memory};
-pub use check::{Check, clamp_threads};
+pub use check::{Check, clamp_threads, search_here};
 pub use options::{Compatibility, Options, Reduction, Sampler, Search, Storage};
 pub use plan::{Executor, Frontier, Plan};
 pub use preemptions::Preemptions;

@@ -127,6 +127,8 @@ const FILES: &str = "cannot be combined with --disk or --checkpoint, which explo
 const EVERY_STEP: &str = "cannot be combined with a bound or infinite executions where states are in files or belong to many processes: every step is taken there";
 const SPREAD: &str = "cannot be combined with --processes or --hosts, which explore breadth-first and keep states exactly";
 
+const CARD: &str = "cannot be combined with --gpu: a card explores every interleaving breadth-first, and keeps states exactly";
+
 /// The table.
 const TABLE: &[Row] = &[
     // By the kind of input.
@@ -321,6 +323,31 @@ const TABLE: &[Row] = &[
         |r| r.finite() && r.bounded() && !r.has("compat") && !r.needs_stack(),
         "needs --search dfs under a bound: other searches do not track depth",
     ),
+    // A card.
+    row("gpu", |r| r.boolean(), PROMELA_ONLY),
+    row(
+        "gpu",
+        |r| matches!(r.subject, Subject::Infinite | Subject::Completion),
+        "is for assertions, invalid end states and run-time errors: never claims and infinite executions are explored on the processor",
+    ),
+    row("gpu_memory", |r| r.boolean(), PROMELA_ONLY),
+    row("gpu_memory", |r| !r.has("gpu"), "needs --gpu"),
+    row("bound", |r| r.has("gpu"), CARD),
+    row("iterate", |r| r.has("gpu"), CARD),
+    row("swarm", |r| r.has("gpu"), CARD),
+    row("compat", |r| r.has("gpu"), CARD),
+    row("backend", |r| r.has("gpu"), CARD),
+    row("por", |r| r.has("gpu") && r.wants_reduction(), CARD),
+    row(
+        "search",
+        |r| r.has("gpu") && !r.search(SearchOrder::Auto) && !r.search(SearchOrder::Bfs),
+        CARD,
+    ),
+    row("store", |r| r.has("gpu") && !r.store(StoreKind::Exact), CARD),
+    row("disk", |r| r.has("gpu"), CARD),
+    row("checkpoint", |r| r.has("gpu"), CARD),
+    row("processes", |r| r.has("gpu"), CARD),
+    row("hosts", |r| r.has("gpu"), CARD),
     // Stores.
     row("store", |r| r.has("swarm"), SWARM_CHOOSES),
     row("store", |r| r.search(SearchOrder::Idfs), DEEPENS),

@@ -7,6 +7,7 @@ mod allocation;
 mod applicability;
 mod arguments;
 mod boolean;
+mod card;
 mod cargo;
 mod cc;
 mod deadline;
@@ -106,6 +107,10 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Cargo { arguments } => cargo::run(&arguments),
         #[cfg(feature = "serve")]
         Command::Serve(arguments) => serve::run(&arguments),
+        Command::Kernel(model) => {
+            only_promela("kernel", &model)?;
+            card::print(&model)
+        }
         Command::Resume { folder, options } => resume::run(&folder, options),
         Command::Merge { files, json } => merge::run(&files, json),
         Command::Explain { code } => explain::run(code.as_deref()),

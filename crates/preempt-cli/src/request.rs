@@ -44,11 +44,7 @@ pub(crate) fn request(arguments: &CheckArguments) -> Request {
                 Storage::Bitstate { bits: arguments.bits, hashes: arguments.hashes }
             }
         },
-        reduction: match (arguments.por, arguments.compat) {
-            (Some(Switch::Off), _) => Reduction::None,
-            (_, Some(Compat::Spin)) => Reduction::Spin,
-            _ => Reduction::Full,
-        },
+        reduction: reduction(arguments, arguments.gpu),
         always_reduce: arguments.por == Some(Switch::On),
         compatibility: match arguments.compat {
             Some(Compat::Spin) => Compatibility::Spin,
@@ -69,6 +65,16 @@ pub(crate) fn request(arguments: &CheckArguments) -> Request {
         threads: arguments.threads.unwrap_or(0),
         explain_plan: arguments.explain_plan,
         elsewhere: None,
+    }
+}
+
+/// Which interleavings may be skipped; a card skips none.
+pub(crate) fn reduction(arguments: &CheckArguments, on_card: bool) -> Reduction {
+    match (arguments.por, arguments.compat) {
+        (Some(Switch::Off), _) => Reduction::None,
+        _ if on_card => Reduction::None,
+        (_, Some(Compat::Spin)) => Reduction::Spin,
+        _ => Reduction::Full,
     }
 }
 

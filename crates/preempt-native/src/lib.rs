@@ -6,12 +6,14 @@
 //! compiler; what a search does not use, or hardly uses, is not translated.
 //!
 //! - `execute/`: what machine code works with when it runs: the workspace, frames, undo log, helpers.
-//! - `generate/`: what emits the code; `generate/code.rs` is the only file that knows Cranelift.
+//! - `generate/`: what emits the code; `generate/cranelift.rs` is the only file that knows Cranelift.
+//! - `card/`: the same code as the kernel of a graphics card.
 //! - `native/`: the system made of both, one file per kind of request.
 //!
 //! **Invariant:** every vector handed to machine code was produced by this system or its interpreter,
 //! so offsets computed from it stay inside it.
 
+pub mod card;
 mod execute;
 mod generate;
 mod native;

@@ -26,6 +26,7 @@ pub use bounded::simplest::{Simplest, simplest};
 pub use cycles::{concurrent, lasso, nested, nested_shared, nested_together};
 pub use sampling::SAMPLERS;
 pub use shared::compressed::compressed_if_full;
+pub use shared::trace::{along_states, states_after};
 
 pub(crate) use bounded::simplest::simplify;
 pub(crate) use iterative::lossy_visited::{SHARD_BITS, SHARDS};

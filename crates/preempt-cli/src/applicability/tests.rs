@@ -50,6 +50,8 @@ const SAMPLES: &[(&str, &[&str])] = &[
     ("csb", &["--csb", "1"]),
     ("free_cycles", &["--free-cycles"]),
     ("shorten", &["--shorten"]),
+    ("gpu", &["--gpu"]),
+    ("gpu_memory", &["--gpu-memory", "1G"]),
     ("por", &["--por", "off"]),
     ("por", &["--por", "on"]),
     ("compat", &["--compat", "spin"]),

@@ -95,6 +95,12 @@ pub(crate) struct CheckArguments {
     /// Before each search, print one line on how it is made: store, frontier, executor, reduction, and why
     #[arg(long, help_heading = "Search")]
     pub(crate) explain_plan: bool,
+    /// Explore wide levels on the graphics card, every interleaving of them
+    #[arg(long, help_heading = "Search")]
+    pub(crate) gpu: bool,
+    /// With --gpu: memory limit on the card, e.g. 16G
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, help_heading = "Memory and time")]
+    pub(crate) gpu_memory: Option<u64>,
     /// How steps are executed
     #[arg(long, value_enum, default_value = "native", help_heading = "Search")]
     pub(crate) backend: Backend,

@@ -121,6 +121,8 @@ pub(crate) enum Command {
     /// Indent Promela models by their nesting
     #[cfg(feature = "lsp")]
     Fmt(FormatArguments),
+    /// Print the kernels that `check --gpu` gives to a graphics card (PTX)
+    Kernel(ModelArguments),
     /// Compile C programs for `preempt run`; takes the options of the C compiler
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Cc {

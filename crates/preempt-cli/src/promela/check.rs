@@ -6,7 +6,7 @@ use crate::arguments::{CheckArguments, StoreKind, Switch};
 use crate::failure::Failure;
 use crate::output::{self, Report};
 use crate::request::{self, Watcher};
-use crate::{deadline, graph, spread};
+use crate::{card, deadline, graph, spread};
 use preempt_core::{Claim, Step};
 use preempt_promela::model::Model;
 use preempt_report::spin::{Cycles, Heading, Never, Store};
@@ -29,11 +29,20 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     let mut request = request::request(arguments);
     let spread = spread::over(arguments, &model)?;
     request.elsewhere = spread.elsewhere();
+    // A card makes some searches; the others are made here.
+    let mut beside = request.clone();
+    if arguments.gpu {
+        request.elsewhere = Some(card::open(arguments, &model, settings, control)?);
+        beside.reduction = request::reduction(arguments, false);
+    }
     let checker = Checker { model: &model, settings, request: &request, control };
+    let beside = Checker { model: &model, settings, request: &beside, control };
     let (mut headings, mut selectors) = (Vec::new(), Vec::new());
     let mut trail = None;
     let mut seconds = 0.0;
     for property in selected {
+        let on_card = !arguments.gpu || property == Property::Safety;
+        let checker = if on_card { &checker } else { &beside };
         let Checked { property, mut claim } = checker.check(property).map_err(failed)?;
         if trail.is_none() && wants_trail(arguments) {
             trail = checker.trail(property, &claim).map_err(failed)?;

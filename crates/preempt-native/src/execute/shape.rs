@@ -3,7 +3,7 @@
 use preempt_promela::ir::{Op, Program};
 
 /// Type and offset of each channel of a frame.
-type OwnChannels = Box<[(u32, u32)]>;
+pub(crate) type OwnChannels = Box<[(u32, u32)]>;
 
 /// What is needed to walk over the frames of a vector.
 pub(crate) struct Shape {
@@ -11,12 +11,12 @@ pub(crate) struct Shape {
     /// Per process type: the length of its frame.
     pub(crate) frames: Box<[u32]>,
     /// Per process type: its channels, as (type, offset in the frame).
-    own_channels: Box<[OwnChannels]>,
+    pub(crate) own_channels: Box<[OwnChannels]>,
     global_channels: u32,
     /// Per process type: a new frame, with type and control state in place.
-    new_frames: Box<[Box<[u8]>]>,
+    pub(crate) new_frames: Box<[Box<[u8]>]>,
     /// Per process type: where the ids of its own channels go.
-    cells: Box<[Box<[u32]>]>,
+    pub(crate) cells: Box<[Box<[u32]>]>,
     /// The frames of all processes, where none is ever created: then they never move.
     pub(crate) fixed: Option<Box<[Frame]>>,
 }
@@ -33,7 +33,7 @@ pub(crate) struct Frame {
 /// A process or channel that does not exist.
 const NOWHERE: u32 = u32::MAX;
 /// Neither more processes nor more channels than this can be alive.
-const MOST_ALIVE: u32 = 255;
+pub(crate) const MOST_ALIVE: u32 = 255;
 
 impl Shape {
     pub(crate) fn new(program: &Program) -> Self {

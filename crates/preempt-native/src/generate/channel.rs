@@ -34,12 +34,12 @@ impl Channel {
         &self.ty
     }
 
-    fn length(&self, code: &mut Code<'_>) -> Value {
+    fn length(&self, code: &mut dyn Code) -> Value {
         code.load(Memory::Byte, self.base, self.offset)
     }
 
     /// The address of a message, before the offset of the first slot is added.
-    fn message(&self, code: &mut Code<'_>, index: Value) -> Value {
+    fn message(&self, code: &mut dyn Code, index: Value) -> Value {
         code.element(self.base, index, self.ty.message_length)
     }
 
@@ -59,7 +59,7 @@ impl Scope<'_> {
     }
 
     /// Looks up a channel by its id: its type and its offset in the vector.
-    fn look_up(&self, code: &mut Code<'_>, id: Value, fault: FaultId) -> (Value, Value) {
+    fn look_up(&self, code: &mut dyn Code, id: Value, fault: FaultId) -> (Value, Value) {
         let (join, found) = code.block_with_address();
         let (global, own) = (code.block(), code.cold_block());
         let index = self.global_index(code, id, global, own);
@@ -80,7 +80,7 @@ impl Scope<'_> {
     }
 
     /// As [`Self::look_up`] where all channels are of one type and belong to no process.
-    fn look_up_alike(&self, code: &mut Code<'_>, id: Value, fault: FaultId) -> Value {
+    fn look_up_alike(&self, code: &mut dyn Code, id: Value, fault: FaultId) -> Value {
         let (global, nowhere) = (code.block(), code.cold_block());
         let index = self.global_index(code, id, global, nowhere);
         code.begin(nowhere);
@@ -93,7 +93,7 @@ impl Scope<'_> {
     }
 
     /// Branches on whether an id is that of a global channel, and gives its index.
-    fn global_index(&self, code: &mut Code<'_>, id: Value, yes: Block, no: Block) -> Value {
+    fn global_index(&self, code: &mut dyn Code, id: Value, yes: Block, no: Block) -> Value {
         let one = code.number(1);
         let index = code.arithmetic(Arithmetic::Subtract, id, one);
         let count = code.number(self.tables.channels.len() as i32);
@@ -103,7 +103,7 @@ impl Scope<'_> {
     }
 
     /// Type and offset of a global channel.
-    fn entry(&self, code: &mut Code<'_>, index: Value) -> Value {
+    fn entry(&self, code: &mut dyn Code, index: Value) -> Value {
         let table = code.address(self.tables.channels.as_ptr().cast());
         let entry = code.element(table, index, 8);
         code.load_wide(entry, 0)
@@ -112,7 +112,7 @@ impl Scope<'_> {
     /// The number of messages and the capacity of a channel; both 0 for a rendezvous channel.
     pub(crate) fn channel_length(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         channel: &ChannelRef,
     ) -> (Value, Value) {
         let slot = match channel {
@@ -173,7 +173,7 @@ impl Scope<'_> {
 
     pub(crate) fn channel_test(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         test: ChannelTest,
         channel: &ChannelRef,
     ) -> Value {
@@ -202,10 +202,10 @@ impl Scope<'_> {
     /// such a channel.
     pub(crate) fn with_channel(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         (channel, fields, want): (&ChannelRef, usize, Want),
         otherwise: Block,
-        mut body: impl FnMut(&Self, &mut Code<'_>, Channel),
+        mut body: impl FnMut(&Self, &mut dyn Code, Channel),
     ) -> Option<()> {
         let slot = match channel {
             ChannelRef::Own(index) => Some((self.frame, self.own_slot(*index))),
@@ -252,7 +252,7 @@ impl Scope<'_> {
     }
 
     /// The id of a channel: for those found at run time the value that says it.
-    pub(crate) fn known_id(&self, code: &mut Code<'_>, channel: &ChannelRef) -> Value {
+    pub(crate) fn known_id(&self, code: &mut dyn Code, channel: &ChannelRef) -> Value {
         match channel {
             ChannelRef::Global(index) => code.number(*index as i32 + 1),
             ChannelRef::Own(index) => {
@@ -269,7 +269,7 @@ impl Scope<'_> {
     /// `no`.
     pub(crate) fn find_message(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         channel: &Channel,
         random: bool,
         pattern: PatternRange,
@@ -298,7 +298,7 @@ impl Scope<'_> {
     }
 
     /// Goes on with the index of the first message, whatever it is; to `no` if there is none.
-    pub(crate) fn first_message(&self, code: &mut Code<'_>, channel: &Channel, no: Block) -> Value {
+    pub(crate) fn first_message(&self, code: &mut dyn Code, channel: &Channel, no: Block) -> Value {
         let length = channel.length(code);
         let some = code.block();
         code.branch(length, some, no);
@@ -308,7 +308,7 @@ impl Scope<'_> {
 
     fn match_message(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         channel: &Channel,
         index: Value,
         pattern: PatternRange,
@@ -331,7 +331,7 @@ impl Scope<'_> {
     /// first one.
     pub(crate) fn take_message(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         channel: &Channel,
         (index, is_first): (Value, bool),
         copy: bool,
@@ -354,7 +354,7 @@ impl Scope<'_> {
         }
     }
 
-    fn remove_message(&self, code: &mut Code<'_>, channel: &Channel, index: Value, is_first: bool) {
+    fn remove_message(&self, code: &mut dyn Code, channel: &Channel, index: Value, is_first: bool) {
         let width = channel.ty.message_length;
         let others = (channel.ty.capacity - 1) * width;
         self.note_all(code, channel);
@@ -381,7 +381,7 @@ impl Scope<'_> {
     /// Adds a message to a channel that is not full: at the end, or before the first larger one.
     pub(crate) fn add_message(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         channel: &Channel,
         sorted: bool,
         values: &[Value],
@@ -410,7 +410,7 @@ impl Scope<'_> {
     }
 
     /// Notes all messages, which may be moved.
-    fn note_all(&self, code: &mut Code<'_>, channel: &Channel) {
+    fn note_all(&self, code: &mut dyn Code, channel: &Channel) {
         if self.notes {
             let offset = code.number(channel.offset as i32);
             let at = code.element(channel.base, offset, 1);
@@ -422,7 +422,7 @@ impl Scope<'_> {
     /// The index of the first message that is larger, field by field, than the values before they are cut; or the length.
     fn sorted_place(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         channel: &Channel,
         length: Value,
         values: &[Value],
@@ -461,7 +461,7 @@ impl Scope<'_> {
     }
 
     /// Branches on whether a message can be appended.
-    pub(crate) fn not_full(&self, code: &mut Code<'_>, channel: &Channel, yes: Block, no: Block) {
+    pub(crate) fn not_full(&self, code: &mut dyn Code, channel: &Channel, yes: Block, no: Block) {
         let length = channel.length(code);
         let capacity = code.number(channel.ty.capacity as i32);
         let workspace = code.compare(Compare::Below, length, capacity);

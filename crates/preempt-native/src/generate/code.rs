@@ -1,21 +1,8 @@
-//! The only file that names Cranelift: a small assembler for 32-bit values and byte vectors.
+//! A small assembler for 32-bit values and byte vectors, as a trait: what generates code speaks in these terms
+//! and knows nothing of the machine behind them. `cranelift.rs` makes code for the processor of it, `ptx.rs` text for a
+//! graphics card.
 //!
-//! Values are either 32-bit integers or addresses; the rest of the backend speaks in these terms
-//! and knows nothing of the code generator behind them.
-
-use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{
-    AbiParam, BlockArg, FuncRef, Function, InstBuilder, MemFlagsData, Signature, UserFuncName,
-    types,
-};
-use cranelift_codegen::settings::{self, Configurable};
-use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Switch, Variable};
-use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{FuncId, Linkage, Module};
-
-pub(crate) use cranelift_codegen::ir::{Block, Value};
-
-use crate::execute::workspace::PIECE;
+//! Values are either 32-bit integers or addresses.
 
 /// Machine code cannot be produced here; the reference interpreter still can run the model.
 #[derive(Debug, Clone)]
@@ -28,10 +15,6 @@ impl std::fmt::Display for CodeError {
 }
 
 impl std::error::Error for CodeError {}
-
-fn wrong(error: impl std::fmt::Display) -> CodeError {
-    CodeError(error.to_string())
-}
 
 /// How wide a value in memory is, and whether it has a sign.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -86,460 +69,120 @@ pub(crate) enum Parameter {
     Address,
 }
 
-impl Parameter {
-    fn ty(self) -> types::Type {
-        match self {
-            Parameter::Number => types::I32,
-            Parameter::Address => types::I64,
-        }
-    }
-}
-
-/// A Rust function that the code may call.
-pub(crate) struct Helper {
-    pub(crate) name: &'static str,
-    pub(crate) address: *const u8,
-    pub(crate) parameters: &'static [Parameter],
-    pub(crate) result: Parameter,
-}
-
-/// What is done to make the code good.
+/// A value: a number or an address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Effort {
-    /// For code that is called again and again: common parts are found, and so on.
-    Usual,
-    /// A third less time to compile, up to a tenth more to run: for much code, of which each part runs
-    /// seldom.
-    Quick,
-}
+pub(crate) struct Value(pub(super) u32);
 
-/// Functions being compiled, then executable.
-pub(crate) struct Assembly {
-    module: JITModule,
-    helpers: Vec<FuncId>,
-    context: FunctionBuilderContext,
-    functions: usize,
-}
-
-/// A compiled function.
-#[derive(Clone, Copy)]
-pub(crate) struct FunctionId(FuncId);
-
-impl Assembly {
-    pub(crate) fn new(helpers: &[Helper], effort: Effort) -> Result<Self, CodeError> {
-        let mut flags = settings::builder();
-        for (name, value) in [
-            ("opt_level", if effort == Effort::Quick { "none" } else { "speed" }),
-            ("is_pic", "false"),
-            ("use_colocated_libcalls", "false"),
-            ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
-        ] {
-            flags.set(name, value).map_err(wrong)?;
-        }
-        let isa = cranelift_native::builder()
-            .map_err(wrong)?
-            .finish(settings::Flags::new(flags))
-            .map_err(wrong)?;
-        let mut builder = JITBuilder::with_isa(isa, cranelift_module::default_libcall_names());
-        for helper in helpers {
-            builder.symbol(helper.name, helper.address);
-        }
-        let mut module = JITModule::new(builder);
-        let mut declared = Vec::new();
-        for helper in helpers {
-            let signature = signature(&module, helper.parameters, helper.result);
-            let id =
-                module.declare_function(helper.name, Linkage::Import, &signature).map_err(wrong)?;
-            declared.push(id);
-        }
-        Ok(Assembly {
-            module,
-            helpers: declared,
-            context: FunctionBuilderContext::new(),
-            functions: 0,
-        })
-    }
-
-    /// Compiles a function; `body` gets its parameters and must end every path with a return.
-    pub(crate) fn function(
-        &mut self,
-        parameters: &[Parameter],
-        result: Parameter,
-        body: impl FnOnce(&mut Code<'_>, &[Value]),
-    ) -> Result<FunctionId, CodeError> {
-        let signature = signature(&self.module, parameters, result);
-        let name = format!("f{}", self.functions);
-        self.functions += 1;
-        let id = self.module.declare_function(&name, Linkage::Local, &signature).map_err(wrong)?;
-        let mut context = self.module.make_context();
-        context.func = Function::with_name_signature(UserFuncName::user(0, id.as_u32()), signature);
-        let mut builder = FunctionBuilder::new(&mut context.func, &mut self.context);
-        let entry = builder.create_block();
-        builder.append_block_params_for_function_params(entry);
-        builder.switch_to_block(entry);
-        let arguments = builder.block_params(entry).to_vec();
-        let helpers = vec![None; self.helpers.len()];
-        let mut code = Code { builder, helpers, module: &mut self.module, known: &self.helpers };
-        body(&mut code, &arguments);
-        code.builder.seal_all_blocks();
-        let target = code.module.target_config();
-        code.builder.finalize(target);
-        self.module.define_function(id, &mut context).map_err(wrong)?;
-        self.module.clear_context(&mut context);
-        Ok(FunctionId(id))
-    }
-
-    /// Makes the functions until now executable; gives where one of them starts.
-    pub(crate) fn publish(&mut self, function: FunctionId) -> Result<*const u8, CodeError> {
-        self.module.finalize_definitions().map_err(wrong)?;
-        Ok(self.module.get_finalized_function(function.0))
-    }
-
-    /// Frees all functions.
-    ///
-    /// # Safety
-    /// None of them may be called any more.
-    pub(crate) unsafe fn free(self) {
-        // SAFETY: the caller's promise.
-        unsafe { self.module.free_memory() };
-    }
-
-    /// Makes all functions executable.
-    pub(crate) fn finish(mut self) -> Result<Executable, CodeError> {
-        self.module.finalize_definitions().map_err(wrong)?;
-        Ok(Executable { module: Some(self.module) })
-    }
-}
-
-fn signature(module: &JITModule, parameters: &[Parameter], result: Parameter) -> Signature {
-    let mut signature = module.make_signature();
-    signature.params.extend(parameters.iter().map(|p| AbiParam::new(p.ty())));
-    signature.returns.push(AbiParam::new(result.ty()));
-    signature
-}
-
-/// Code in executable memory, freed when dropped.
-pub(crate) struct Executable {
-    module: Option<JITModule>,
-}
-
-// SAFETY: after `finish` the code is only read (executed); the module is touched again in `drop`
-// alone, which has exclusive access.
-unsafe impl Sync for Executable {}
-// SAFETY: the memory belongs to the process, not to a thread.
-unsafe impl Send for Executable {}
-
-impl Executable {
-    /// Where a function starts.
-    pub(crate) fn address(&self, function: FunctionId) -> *const u8 {
-        match &self.module {
-            Some(module) => module.get_finalized_function(function.0),
-            None => std::ptr::null(),
-        }
-    }
-}
-
-impl Drop for Executable {
-    fn drop(&mut self) {
-        if let Some(module) = self.module.take() {
-            // SAFETY: the functions are only reachable through the owner of this value, which is
-            // being dropped.
-            unsafe { module.free_memory() };
-        }
-    }
-}
-
-/// One function under construction.
-pub(crate) struct Code<'a> {
-    builder: FunctionBuilder<'a>,
-    module: &'a mut JITModule,
-    /// The helpers of the module,
-    known: &'a [FuncId],
-    /// and those that this function calls.
-    helpers: Vec<Option<FuncRef>>,
-}
+/// A place in the code that can be jumped to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Block(pub(super) u32);
 
 /// A number that changes on the way.
 #[derive(Clone, Copy)]
-pub(crate) struct Register(Variable);
+pub(crate) struct Register(pub(super) u32);
 
-/// Accesses never trap; nothing is promised about alignment.
-fn flags() -> MemFlagsData {
-    MemFlagsData::new().with_notrap()
-}
+/// One function under construction.
+pub(crate) trait Code {
+    /// A constant.
+    fn number(&mut self, value: i32) -> Value;
 
-impl Code<'_> {
-    pub(crate) fn number(&mut self, value: i32) -> Value {
-        self.builder.ins().iconst(types::I32, i64::from(value))
-    }
+    /// The address of a table.
+    fn address(&mut self, address: *const u8) -> Value;
 
-    pub(crate) fn address(&mut self, address: *const u8) -> Value {
-        self.builder.ins().iconst(types::I64, address as i64)
-    }
-
-    pub(crate) fn load(&mut self, memory: Memory, base: Value, offset: u32) -> Value {
-        let offset = offset as i32;
-        let ins = self.builder.ins();
-        match memory {
-            Memory::Byte => ins.uload8(types::I32, flags(), base, offset),
-            Memory::UnsignedTwo => ins.uload16(types::I32, flags(), base, offset),
-            Memory::SignedTwo => ins.sload16(types::I32, flags(), base, offset),
-            Memory::Four => ins.load(types::I32, flags(), base, offset),
-        }
-    }
+    /// Loads a number. Nothing is promised about alignment.
+    fn load(&mut self, memory: Memory, base: Value, offset: u32) -> Value;
 
     /// Loads eight bytes, as an address.
-    pub(crate) fn load_wide(&mut self, base: Value, offset: u32) -> Value {
-        self.builder.ins().load(types::I64, flags(), base, offset as i32)
-    }
+    fn load_wide(&mut self, base: Value, offset: u32) -> Value;
 
-    pub(crate) fn store(&mut self, memory: Memory, value: Value, base: Value, offset: u32) {
-        let offset = offset as i32;
-        let ins = self.builder.ins();
-        match memory {
-            Memory::Byte => ins.istore8(flags(), value, base, offset),
-            Memory::UnsignedTwo | Memory::SignedTwo => ins.istore16(flags(), value, base, offset),
-            Memory::Four => ins.store(flags(), value, base, offset),
-        };
-    }
+    /// Stores a number.
+    fn store(&mut self, memory: Memory, value: Value, base: Value, offset: u32);
 
-    pub(crate) fn arithmetic(&mut self, operation: Arithmetic, a: Value, b: Value) -> Value {
-        let ins = self.builder.ins();
-        match operation {
-            Arithmetic::Add => ins.iadd(a, b),
-            Arithmetic::Subtract => ins.isub(a, b),
-            Arithmetic::Multiply => ins.imul(a, b),
-            Arithmetic::Divide => ins.sdiv(a, b),
-            Arithmetic::Remainder => ins.srem(a, b),
-            Arithmetic::And => ins.band(a, b),
-            Arithmetic::Or => ins.bor(a, b),
-            Arithmetic::Xor => ins.bxor(a, b),
-            Arithmetic::ShiftLeft => ins.ishl(a, b),
-            Arithmetic::ShiftRight => ins.sshr(a, b),
-        }
-    }
+    /// Computes with two numbers.
+    fn arithmetic(&mut self, operation: Arithmetic, a: Value, b: Value) -> Value;
 
     /// 1 or 0.
-    pub(crate) fn compare(&mut self, comparison: Compare, a: Value, b: Value) -> Value {
-        let condition = match comparison {
-            Compare::Equal => IntCC::Equal,
-            Compare::NotEqual => IntCC::NotEqual,
-            Compare::Less => IntCC::SignedLessThan,
-            Compare::LessEqual => IntCC::SignedLessThanOrEqual,
-            Compare::Greater => IntCC::SignedGreaterThan,
-            Compare::GreaterEqual => IntCC::SignedGreaterThanOrEqual,
-            Compare::Below => IntCC::UnsignedLessThan,
-        };
-        let bit = self.builder.ins().icmp(condition, a, b);
-        self.builder.ins().uextend(types::I32, bit)
-    }
+    fn compare(&mut self, comparison: Compare, a: Value, b: Value) -> Value;
 
-    pub(crate) fn negate(&mut self, value: Value) -> Value {
-        self.builder.ins().ineg(value)
-    }
+    /// The negative of a number.
+    fn negate(&mut self, value: Value) -> Value;
 
-    pub(crate) fn complement(&mut self, value: Value) -> Value {
-        self.builder.ins().bnot(value)
-    }
+    /// All bits of a number inverted.
+    fn complement(&mut self, value: Value) -> Value;
 
     /// `base + index · stride` for an index that is not negative.
-    pub(crate) fn element(&mut self, base: Value, index: Value, stride: u32) -> Value {
-        let index = self.builder.ins().uextend(types::I64, index);
-        let offset = match stride {
-            1 => index,
-            _ => {
-                let stride = self.builder.ins().iconst(types::I64, i64::from(stride));
-                self.builder.ins().imul(index, stride)
-            }
-        };
-        self.builder.ins().iadd(base, offset)
-    }
+    fn element(&mut self, base: Value, index: Value, stride: u32) -> Value;
 
     /// How far apart two addresses are, as an address and as a number.
-    pub(crate) fn distance(&mut self, from: Value, to: Value) -> (Value, Value) {
-        let wide = self.builder.ins().isub(to, from);
-        (wide, self.builder.ins().ireduce(types::I32, wide))
-    }
+    fn distance(&mut self, from: Value, to: Value) -> (Value, Value);
 
     /// An address so many bytes further on.
-    pub(crate) fn further(&mut self, base: Value, bytes: Value) -> Value {
-        self.builder.ins().iadd(base, bytes)
-    }
+    fn further(&mut self, base: Value, bytes: Value) -> Value;
 
     /// Stores eight bytes.
-    pub(crate) fn store_wide(&mut self, value: Value, base: Value, offset: u32) {
-        self.builder.ins().store(flags(), value, base, offset as i32);
-    }
+    fn store_wide(&mut self, value: Value, base: Value, offset: u32);
 
     /// Copies at least `length` bytes, and at least one piece of `PIECE`, in whole pieces.
-    pub(crate) fn copy(&mut self, from: Value, to: Value, length: Value) {
-        let length = self.builder.ins().uextend(types::I64, length);
-        let head = self.builder.create_block();
-        let end = self.builder.create_block();
-        let at = self.builder.append_block_param(head, types::I64);
-        let zero = self.builder.ins().iconst(types::I64, 0);
-        self.builder.ins().jump(head, &[BlockArg::Value(zero)]);
-        self.builder.switch_to_block(head);
-        let (source, target) = (self.builder.ins().iadd(from, at), self.builder.ins().iadd(to, at));
-        let parts = [0, 16, 32, 48];
-        let loaded =
-            parts.map(|offset| self.builder.ins().load(types::I8X16, flags(), source, offset));
-        for (part, offset) in loaded.into_iter().zip(parts) {
-            self.builder.ins().store(flags(), part, target, offset);
-        }
-        let piece = self.builder.ins().iconst(types::I64, PIECE as i64);
-        let next = self.builder.ins().iadd(at, piece);
-        let more = self.builder.ins().icmp(IntCC::UnsignedLessThan, next, length);
-        self.builder.ins().brif(more, head, &[BlockArg::Value(next)], end, &[]);
-        self.builder.switch_to_block(end);
-    }
+    fn copy(&mut self, from: Value, to: Value, length: Value);
 
     /// Moves a few bytes, whose old and new place may overlap.
-    pub(crate) fn move_bytes(&mut self, base: Value, from: u32, to: u32, length: u32) {
-        let mut loaded = Vec::new();
-        let mut at = 0;
-        while at < length {
-            let (ty, size) = match length - at {
-                8.. => (types::I64, 8),
-                4..8 => (types::I32, 4),
-                2..4 => (types::I16, 2),
-                _ => (types::I8, 1),
-            };
-            let value = self.builder.ins().load(ty, flags(), base, (from + at) as i32);
-            loaded.push((value, to + at));
-            at += size;
-        }
-        for (value, offset) in loaded {
-            self.builder.ins().store(flags(), value, base, offset as i32);
-        }
-    }
+    fn move_bytes(&mut self, base: Value, from: u32, to: u32, length: u32);
 
     /// Appends the number of the word of a vector that a place lies in, and what the word holds, to a
     /// list whose end is kept in memory.
-    pub(crate) fn note_word(
-        &mut self,
-        vector: Value,
-        (base, offset): (Value, u32),
-        (list, end): (Value, u32),
-    ) {
-        let (word, held) = if base == vector {
-            let word = self.builder.ins().iconst(types::I64, i64::from(offset / 8));
-            (word, self.load_wide(vector, offset / 8 * 8))
-        } else {
-            let place = self.builder.ins().iadd_imm_u(base, i64::from(offset));
-            let distance = self.builder.ins().isub(place, vector);
-            let aligned = self.builder.ins().band_imm_s(distance, !7);
-            let at = self.builder.ins().iadd(vector, aligned);
-            (self.builder.ins().ushr_imm_u(distance, 3), self.load_wide(at, 0))
-        };
-        let note = self.load_wide(list, end);
-        self.store_wide(word, note, 0);
-        self.store_wide(held, note, 8);
-        let next = self.builder.ins().iadd_imm_u(note, 16);
-        self.store_wide(next, list, end);
-    }
+    fn note_word(&mut self, vector: Value, place: (Value, u32), list: (Value, u32));
 
     /// Sets one bit of eight bytes in memory if the condition, 1 or 0, holds.
-    pub(crate) fn set_bit(&mut self, condition: Value, number: Value, base: Value, offset: u32) {
-        let condition = self.builder.ins().uextend(types::I64, condition);
-        let bit = self.builder.ins().ishl(condition, number);
-        let before = self.load_wide(base, offset);
-        let after = self.builder.ins().bor(before, bit);
-        self.store_wide(after, base, offset);
-    }
+    fn set_bit(&mut self, condition: Value, number: Value, base: Value, offset: u32);
 
     /// Stores eight zeros.
-    pub(crate) fn store_nothing(&mut self, base: Value, offset: u32) {
-        let zero = self.builder.ins().iconst(types::I64, 0);
-        self.store_wide(zero, base, offset);
-    }
+    fn store_nothing(&mut self, base: Value, offset: u32);
 
     /// Stores a number and zeros behind it, eight bytes in all.
-    pub(crate) fn store_widened(&mut self, number: Value, base: Value, offset: u32) {
-        let wide = self.builder.ins().uextend(types::I64, number);
-        self.store_wide(wide, base, offset);
-    }
+    fn store_widened(&mut self, number: Value, base: Value, offset: u32);
 
     /// The low and the high half of eight bytes.
-    pub(crate) fn halves(&mut self, wide: Value) -> (Value, Value) {
-        let low = self.builder.ins().ireduce(types::I32, wide);
-        let amount = self.builder.ins().iconst(types::I32, 32);
-        let high = self.builder.ins().ushr(wide, amount);
-        (low, self.builder.ins().ireduce(types::I32, high))
-    }
+    fn halves(&mut self, wide: Value) -> (Value, Value);
 
-    pub(crate) fn block(&mut self) -> Block {
-        self.builder.create_block()
-    }
+    /// A block.
+    fn block(&mut self) -> Block;
 
     /// A block that is rarely reached.
-    pub(crate) fn cold_block(&mut self) -> Block {
-        let block = self.builder.create_block();
-        self.builder.set_cold_block(block);
-        block
-    }
+    fn cold_block(&mut self) -> Block;
 
     /// A block that receives a number, and the number.
-    pub(crate) fn block_with_number(&mut self) -> (Block, Value) {
-        let block = self.builder.create_block();
-        let value = self.builder.append_block_param(block, types::I32);
-        (block, value)
-    }
+    fn block_with_number(&mut self) -> (Block, Value);
 
     /// A block that receives eight bytes, and those.
-    pub(crate) fn block_with_address(&mut self) -> (Block, Value) {
-        let block = self.builder.create_block();
-        let value = self.builder.append_block_param(block, types::I64);
-        (block, value)
-    }
+    fn block_with_address(&mut self) -> (Block, Value);
 
-    pub(crate) fn begin(&mut self, block: Block) {
-        self.builder.switch_to_block(block);
-    }
+    /// What follows belongs to this block.
+    fn begin(&mut self, block: Block);
 
-    pub(crate) fn jump(&mut self, block: Block) {
-        self.builder.ins().jump(block, &[]);
-    }
+    /// Leaves the present block.
+    fn jump(&mut self, block: Block);
 
-    pub(crate) fn jump_with(&mut self, block: Block, value: Value) {
-        self.builder.ins().jump(block, &[BlockArg::Value(value)]);
-    }
+    /// Leaves the present block for one that receives a value.
+    fn jump_with(&mut self, block: Block, value: Value);
 
-    pub(crate) fn branch(&mut self, condition: Value, then: Block, otherwise: Block) {
-        self.builder.ins().brif(condition, then, &[], otherwise, &[]);
-    }
+    /// Leaves the present block for one of two.
+    fn branch(&mut self, condition: Value, then: Block, otherwise: Block);
 
-    pub(crate) fn select_block(&mut self, value: Value, blocks: &[(u32, Block)], otherwise: Block) {
-        let mut switch = Switch::new();
-        for (number, block) in blocks {
-            switch.set_entry(u128::from(*number), *block);
-        }
-        switch.emit(&mut self.builder, value, otherwise);
-    }
+    /// Leaves the present block for the one with this number.
+    fn select_block(&mut self, value: Value, blocks: &[(u32, Block)], otherwise: Block);
 
-    pub(crate) fn register(&mut self, initial: Value) -> Register {
-        let variable = self.builder.declare_var(types::I32);
-        self.builder.def_var(variable, initial);
-        Register(variable)
-    }
+    /// A number that changes on the way.
+    fn register(&mut self, initial: Value) -> Register;
 
-    pub(crate) fn get(&mut self, register: Register) -> Value {
-        self.builder.use_var(register.0)
-    }
+    /// What it is now.
+    fn get(&mut self, register: Register) -> Value;
 
-    pub(crate) fn set(&mut self, register: Register, value: Value) {
-        self.builder.def_var(register.0, value);
-    }
+    /// Changes it.
+    fn set(&mut self, register: Register, value: Value);
 
-    pub(crate) fn call(&mut self, helper: usize, arguments: &[Value]) -> Value {
-        let function = *self.helpers[helper].get_or_insert_with(|| {
-            self.module.declare_func_in_func(self.known[helper], self.builder.func)
-        });
-        let call = self.builder.ins().call(function, arguments);
-        self.builder.inst_results(call)[0]
-    }
+    /// Calls a helper by its number.
+    fn call(&mut self, helper: usize, arguments: &[Value]) -> Value;
 
-    pub(crate) fn give(&mut self, value: Value) {
-        self.builder.ins().return_(&[value]);
-    }
+    /// Returns from the function.
+    fn give(&mut self, value: Value);
 }

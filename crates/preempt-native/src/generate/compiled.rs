@@ -1,11 +1,13 @@
 //! The code of a program, in the parts that are translated together.
 
-use super::code::{Assembly, CodeError, Effort, Executable, FunctionId, Parameter};
+use super::code::{CodeError, Parameter};
+use super::cranelift::{Assembly, Effort, Executable, FunctionId};
 use super::helpers::{HELPERS, LIST, REPLIES, TAKE};
 use super::moves::{Maker, Process};
 use super::on_demand::OnDemand;
 use super::scope::{OnFault, Promises, Scope, Tables};
 use super::sequence;
+use super::successors::Purpose;
 use super::support::{Reply, Support};
 use super::undo_log;
 use crate::execute::control::Control;
@@ -240,7 +242,7 @@ impl Stepping {
         for proctype in &program.proctypes {
             let maker = Maker { program, proctype, tables, notes: false };
             lists.push(assembly.function(&LIST, Number, |code, p| {
-                maker.list(code, Process::of(p), p[3], p[4]);
+                maker.everywhere(code, Process::of(p), p[3], p[4], Purpose::List);
             })?);
             takes.push(assembly.function(&TAKE, Number, |code, p| {
                 maker.take(code, Process::of(p), p[3], p[4]);

@@ -1,6 +1,7 @@
 //! The functions that machine code calls, and the signatures of those it consists of.
 
-use super::code::{Helper, Parameter};
+use super::code::Parameter;
+use super::cranelift::Helper;
 use crate::execute::{promises, rendezvous, sequence, shape, undo_log};
 use Parameter::{Address, Number};
 

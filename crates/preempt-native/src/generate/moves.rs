@@ -86,12 +86,12 @@ impl<'a> Maker<'a> {
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn guard(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         scope: &Scope<'_>,
         candidate: &Move,
         count: Register,
         (yes, no, ask): (Block, Block, Block),
-        mut offer: impl FnMut(&Scope<'_>, &mut Code<'_>, &Channel),
+        mut offer: impl FnMut(&Scope<'_>, &mut dyn Code, &Channel),
     ) {
         match &candidate.kind {
             MoveKind::Plain { guard } => scope.condition(code, *guard, yes, no),
@@ -148,7 +148,7 @@ impl<'a> Maker<'a> {
 
     fn block_guard(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         scope: &Scope<'_>,
         guard: &BlockGuard,
         count: Option<Register>,
@@ -188,7 +188,7 @@ impl<'a> Maker<'a> {
     /// Body of `(state, frame, pid, move, workspace) -> result`.
     pub(crate) fn take(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         process: Process,
         which: Value,
         workspace: Value,
@@ -207,10 +207,10 @@ impl<'a> Maker<'a> {
     /// Chooses the code of one move by its number; for unknown ones the interpreter is asked.
     pub(crate) fn one_of(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         ids: &[MoveId],
         which: Value,
-        mut body: impl FnMut(&mut Code<'_>, MoveId, Block),
+        mut body: impl FnMut(&mut dyn Code, MoveId, Block),
     ) {
         let ask = code.cold_block();
         let cases: Vec<_> = ids.iter().map(|id| (id.0, code.block())).collect();
@@ -228,7 +228,7 @@ impl<'a> Maker<'a> {
     /// yet, which may be a mistake.
     pub(crate) fn effect(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         scope: &Scope<'_>,
         taken: &Move,
         is_new: bool,
@@ -251,7 +251,7 @@ impl<'a> Maker<'a> {
     /// Does what a move does to messages and variables; the process stays where it is.
     pub(crate) fn perform(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         scope: &Scope<'_>,
         taken: &Move,
         is_new: bool,
@@ -319,7 +319,7 @@ impl<'a> Maker<'a> {
     /// The id of a channel that is used, if somebody may have claimed the channel.
     fn id_to_check(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         scope: &Scope<'_>,
         channel: &ChannelRef,
     ) -> Option<Value> {
@@ -329,7 +329,7 @@ impl<'a> Maker<'a> {
     /// Notes when a channel is used on a side that another process claims for itself.
     fn keep_promises(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         scope: &Scope<'_>,
         (channel, receive): (Value, bool),
         violated: Register,
@@ -353,7 +353,7 @@ impl<'a> Maker<'a> {
 
     pub(crate) fn values(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         scope: &Scope<'_>,
         list: ArgumentRange,
     ) -> Vec<Value> {
@@ -365,7 +365,7 @@ impl<'a> Maker<'a> {
     /// interpreter, for a step that takes very long or should be given up.
     fn compound(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         scope: &Scope<'_>,
         blocks: &[preempt_promela::ir::Block],
         violated: Register,
@@ -394,7 +394,7 @@ impl<'a> Maker<'a> {
         code.begin(end);
     }
 
-    fn block_effect(&self, code: &mut Code<'_>, scope: &Scope<'_>, guard: &BlockGuard) {
+    fn block_effect(&self, code: &mut dyn Code, scope: &Scope<'_>, guard: &BlockGuard) {
         let never = code.cold_block();
         let after = code.block();
         match guard {
@@ -429,7 +429,7 @@ impl<'a> Maker<'a> {
 
     pub(crate) fn ops(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         scope: &Scope<'_>,
         ops: &[Op],
         violated: Register,
@@ -461,7 +461,7 @@ impl<'a> Maker<'a> {
 
     fn create(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         scope: &Scope<'_>,
         index: ProctypeIndex,
         arguments: ArgumentRange,
@@ -491,7 +491,7 @@ impl<'a> Maker<'a> {
     }
 
     /// The process stands at the target.
-    pub(crate) fn stand_at(&self, code: &mut Code<'_>, scope: &Scope<'_>, taken: &Move) {
+    pub(crate) fn stand_at(&self, code: &mut dyn Code, scope: &Scope<'_>, taken: &Move) {
         let pc = code.number(i32::from(taken.target.0));
         let wide = self.program.layout.pc_width != 1;
         let memory = if wide { Memory::UnsignedTwo } else { Memory::Byte };
@@ -502,7 +502,7 @@ impl<'a> Maker<'a> {
     /// Ends the step, with or without the right to go on alone.
     pub(crate) fn leave(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         scope: &Scope<'_>,
         taken: &Move,
         violated: Register,
@@ -532,12 +532,12 @@ struct Meter {
 }
 
 impl Meter {
-    fn new(code: &mut Code<'_>, cancelled: *const u8, ask: Block) -> Self {
+    fn new(code: &mut dyn Code, cancelled: *const u8, ask: Block) -> Self {
         let (blocks, looks) = (code.number(BLOCKS_PER_LOOK), code.number(MOST_LOOKS));
         Meter { blocks: code.register(blocks), looks: code.register(looks), cancelled, ask }
     }
 
-    fn count(&self, code: &mut Code<'_>) {
+    fn count(&self, code: &mut dyn Code) {
         let (go_on, look, more) = (code.block(), code.cold_block(), code.cold_block());
         let one = code.number(1);
         let left = code.get(self.blocks);
@@ -564,7 +564,7 @@ impl Meter {
 }
 
 /// The first assertion that fails is the one that is reported.
-fn note_violation(code: &mut Code<'_>, fault: FaultId, violated: Register, goes_on: Block) {
+fn note_violation(code: &mut dyn Code, fault: FaultId, violated: Register, goes_on: Block) {
     let first = code.block();
     let before = code.get(violated);
     code.branch(before, goes_on, first);
@@ -575,7 +575,7 @@ fn note_violation(code: &mut Code<'_>, fault: FaultId, violated: Register, goes_
     code.jump(goes_on);
 }
 
-fn deliver_broken(code: &mut Code<'_>, scope: &Scope<'_>, fault: FaultId) {
+fn deliver_broken(code: &mut dyn Code, scope: &Scope<'_>, fault: FaultId) {
     let number = code.number(broken(fault));
     deliver(code, scope.on_fault, number);
 }

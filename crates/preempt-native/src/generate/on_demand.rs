@@ -7,7 +7,8 @@
 //! **Invariant:** an address is published only after its code is complete and executable, and stays valid
 //! as long as the table lives.
 
-use super::code::{Assembly, CodeError, Effort, FunctionId, Helper};
+use super::code::CodeError;
+use super::cranelift::{Assembly, Effort, FunctionId, Helper};
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;

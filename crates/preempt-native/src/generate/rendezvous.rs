@@ -15,7 +15,7 @@ impl Maker<'_> {
     /// Puts the message that a send offers on a rendezvous channel into the workspace.
     pub(crate) fn offer(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         scope: &Scope<'_>,
         (_, send): (MoveId, &Move),
         channel: &Channel,
@@ -31,7 +31,7 @@ impl Maker<'_> {
     /// Body of `(state, frame, pid, move, workspace) -> result`: the sender's half.
     pub(crate) fn give(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         process: Process,
         which: Value,
         workspace: Value,
@@ -61,7 +61,7 @@ impl Maker<'_> {
     /// Body of `(state, frame, pid, timeout, workspace, channel) -> number of replies`.
     pub(crate) fn replies(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         process: Process,
         timeout: Value,
         workspace: Value,
@@ -118,7 +118,7 @@ impl Maker<'_> {
     /// Adds one receive to the replies if it takes the message.
     fn reply(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         scope: &Scope<'_>,
         (id, candidate): (MoveId, &Move),
         offered: Value,
@@ -159,7 +159,7 @@ impl Maker<'_> {
     }
 
     /// Goes on if the message in the workspace matches, else to `no`.
-    fn fields_fit(&self, code: &mut Code<'_>, scope: &Scope<'_>, pattern: PatternRange, no: Block) {
+    fn fields_fit(&self, code: &mut dyn Code, scope: &Scope<'_>, pattern: PatternRange, no: Block) {
         for (at, pattern) in self.program.patterns[pattern.indices()].iter().enumerate() {
             let Pattern::Match(expected) = pattern else { continue };
             let expected = scope.value(code, *expected);
@@ -174,7 +174,7 @@ impl Maker<'_> {
     /// Body of `(state, frame, pid, move, workspace) -> result`: the receiver's half.
     pub(crate) fn accept(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         process: Process,
         which: Value,
         workspace: Value,

@@ -40,7 +40,7 @@ pub(crate) enum OnFault {
 }
 
 /// Ends a step with a result, where the function goes on afterwards or not.
-pub(crate) fn deliver(code: &mut Code<'_>, on_fault: OnFault, result: Value) {
+pub(crate) fn deliver(code: &mut dyn Code, on_fault: OnFault, result: Value) {
     match on_fault {
         OnFault::Goto(block) => code.jump(block),
         OnFault::Return => code.give(result),

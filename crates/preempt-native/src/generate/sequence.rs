@@ -10,8 +10,9 @@
 //! step of its state, and each went well.
 
 use super::code::{
-    Arithmetic, Block, Code, CodeError, Compare, Effort, Memory, Parameter, Register, Value,
+    Arithmetic, Block, Code, CodeError, Compare, Memory, Parameter, Register, Value,
 };
+use super::cranelift::Effort;
 use super::helpers::{HELPERS, LIST};
 use super::moves::{Maker, Process};
 use super::on_demand::OnDemand;
@@ -189,7 +190,7 @@ impl Maker<'_> {
     /// Body of [`Run`] for a block with these control states.
     fn sequence(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         process: Process,
         limit: Value,
         workspace: Value,
@@ -219,7 +220,7 @@ impl Maker<'_> {
     }
 
     /// Takes the only enabled move of a control state, or stops.
-    fn pass(&self, code: &mut Code<'_>, going: &Going, pc: Pc, starts: &[(u32, Block)]) {
+    fn pass(&self, code: &mut dyn Code, going: &Going, pc: Pc, starts: &[(u32, Block)]) {
         let ids = &self.proctype.states[usize::from(pc.0)].moves;
         let begin = code.block();
         let steps = code.get(going.count);
@@ -229,7 +230,7 @@ impl Maker<'_> {
         let takes: Vec<_> = ids.iter().map(|_| code.block()).collect();
         let scope =
             self.scope(going.process, going.zero, going.workspace, OnFault::Goto(going.inside));
-        let guard = |code: &mut Code<'_>, at: usize, found: Register, yes: Block, no: Block| {
+        let guard = |code: &mut dyn Code, at: usize, found: Register, yes: Block, no: Block| {
             let candidate = self.program.move_of(ids[at]);
             let blocks = (yes, no, going.inside);
             self.guard(code, &scope, candidate, found, blocks, |_, code, _| {
@@ -277,7 +278,7 @@ impl Maker<'_> {
     /// Takes a move and goes on where it headers.
     fn take_inside(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         going: &Going,
         taken: &Move,
         starts: &[(u32, Block)],

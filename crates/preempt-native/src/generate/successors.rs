@@ -41,12 +41,13 @@ pub(crate) fn resizes(taken: &Move) -> bool {
 
 impl Maker<'_> {
     /// Body of `(state, frame, pid, timeout, workspace) -> number of headers`, wherever the process is.
-    pub(crate) fn list(
+    pub(crate) fn everywhere(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         process: Process,
         timeout: Value,
         workspace: Value,
+        purpose: Purpose,
     ) {
         let ask = code.cold_block();
         self.stop_unless_provided(code, process, timeout, workspace, ask);
@@ -56,7 +57,7 @@ impl Maker<'_> {
         code.select_block(pc, &cases, ask);
         for (state, block) in self.proctype.states.iter().zip(states) {
             code.begin(block);
-            self.moves_of(code, state, process, timeout, workspace, ask, Purpose::List);
+            self.moves_of(code, state, process, timeout, workspace, ask, purpose);
         }
         give_up(code, ask);
     }
@@ -64,7 +65,7 @@ impl Maker<'_> {
     /// Body of the same for a process that is known to be at one control state; takes the moves.
     pub(crate) fn successors(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         state: &ControlState,
         process: Process,
         timeout: Value,
@@ -79,7 +80,7 @@ impl Maker<'_> {
     /// Returns at once where the process may not run.
     fn stop_unless_provided(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         process: Process,
         timeout: Value,
         workspace: Value,
@@ -103,7 +104,7 @@ impl Maker<'_> {
     #[allow(clippy::too_many_arguments)]
     fn moves_of(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         state: &ControlState,
         process: Process,
         timeout: Value,
@@ -123,7 +124,7 @@ impl Maker<'_> {
         self.visit(code, state, &Visit { process, timeout, workspace, count, group, ask, purpose });
     }
 
-    fn visit(&self, code: &mut Code<'_>, state: &ControlState, visit: &Visit) {
+    fn visit(&self, code: &mut dyn Code, state: &ControlState, visit: &Visit) {
         let end = code.block();
         for &id in &state.moves {
             let candidate = self.program.move_of(id);
@@ -164,7 +165,7 @@ impl Maker<'_> {
     /// Asks the other processes to answer the offer that lies in the workspace.
     fn after_offer(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         visit: &Visit,
         scope: &Scope<'_>,
         (id, candidate): (MoveId, &Move),
@@ -198,7 +199,7 @@ impl Maker<'_> {
     }
 
     /// Adds a header for an enabled move, whose guard holds or cannot be evaluated.
-    fn enter(&self, code: &mut Code<'_>, visit: &Visit, id: MoveId, holds: bool) {
+    fn enter(&self, code: &mut dyn Code, visit: &Visit, id: MoveId, holds: bool) {
         let taken = self.program.move_of(id);
         let successor = match visit.purpose {
             Purpose::List => None,
@@ -235,7 +236,7 @@ impl Maker<'_> {
     /// Gives the result, the start and the length of the successor.
     fn take_on_a_copy(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         visit: &Visit,
         taken: &Move,
     ) -> (Value, Value, Value) {
@@ -273,7 +274,7 @@ impl Maker<'_> {
     }
 
     /// Where the interpreter must take the step; then begins what follows every step.
-    pub(crate) fn asked(&self, code: &mut Code<'_>, visit: &Visit, ask: Block, done: Block) {
+    pub(crate) fn asked(&self, code: &mut dyn Code, visit: &Visit, ask: Block, done: Block) {
         code.begin(ask);
         let number = code.number(ASK_STEP as i32);
         note_question(code, visit.workspace);
@@ -282,7 +283,7 @@ impl Maker<'_> {
     }
 
     /// The result of a move with what is known of its target.
-    pub(crate) fn with_control(&self, code: &mut Code<'_>, taken: &Move, result: Value) -> Value {
+    pub(crate) fn with_control(&self, code: &mut dyn Code, taken: &Move, result: Value) -> Value {
         match taken.keeps_control {
             false => result,
             true => {
@@ -294,20 +295,20 @@ impl Maker<'_> {
 }
 
 /// Leaves the moves of the process to the interpreter.
-fn give_up(code: &mut Code<'_>, ask: Block) {
+fn give_up(code: &mut dyn Code, ask: Block) {
     code.begin(ask);
     let number = code.number(ASK_MOVES);
     code.give(number);
 }
 
 /// Some header needs the interpreter.
-fn note_question(code: &mut Code<'_>, workspace: Value) {
+fn note_question(code: &mut dyn Code, workspace: Value) {
     let one = code.number(1);
     code.store(Memory::Four, one, workspace, Workspace::ASKS);
 }
 
 /// Once a move of an escape was enabled, those of other groups are not tried.
-fn stop_at_other_groups(code: &mut Code<'_>, group: Register, own: u16, end: Block) {
+fn stop_at_other_groups(code: &mut dyn Code, group: Register, own: u16, end: Block) {
     let taken = code.get(group);
     let own = code.number(i32::from(own));
     let (go_on, restricted) = (code.block(), code.block());

@@ -1,10 +1,8 @@
 //! What the moves of a process touch, for sleep sets: a table by control state, and machine code where
 //! the state has a say in it.
 
-use super::code::{
-    Arithmetic, Assembly, Block, Code, CodeError, Compare, Effort, Executable, FunctionId, Memory,
-    Parameter, Value,
-};
+use super::code::{Arithmetic, Block, Code, CodeError, Compare, Memory, Parameter, Value};
+use super::cranelift::{Assembly, Effort, Executable, FunctionId};
 use super::helpers::HELPERS;
 use super::moves::{Maker, Process};
 use super::scope::{OnFault, Scope, Tables};
@@ -100,7 +98,7 @@ impl Maker<'_> {
     /// Body of [`AddTouch`](crate::execute::touch::AddTouch).
     fn add_touch(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         process: Process,
         touch: Value,
         found: &[Found],
@@ -151,7 +149,7 @@ struct Ends {
 
 fn ends_of(
     scope: &Scope<'_>,
-    code: &mut Code<'_>,
+    code: &mut dyn Code,
     channel: &ChannelRef,
     bits: &Bits,
     anything: Block,
@@ -189,7 +187,7 @@ fn ends_of(
 }
 
 /// Adds what is used of a channel, as [`Usage`] says.
-fn add_usage(code: &mut Code<'_>, touch: Value, usage: Usage, ends: &Ends) {
+fn add_usage(code: &mut dyn Code, touch: Value, usage: Usage, ends: &Ends) {
     let Ends { length, capacity, head, tail } = *ends;
     let (zero, one) = (code.number(0), code.number(1));
     let is_empty = code.compare(Compare::Equal, length, zero);

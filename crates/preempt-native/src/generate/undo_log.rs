@@ -32,7 +32,7 @@ fn is_noted(taken: &Move) -> bool {
 
 impl Scope<'_> {
     /// To be called before so many bytes are written.
-    pub(crate) fn note(&self, code: &mut Code<'_>, base: Value, offset: u32, length: u32) {
+    pub(crate) fn note(&self, code: &mut dyn Code, base: Value, offset: u32, length: u32) {
         if !self.notes {
             return;
         }
@@ -46,7 +46,7 @@ impl Scope<'_> {
     }
 
     /// To be called before messages of a channel are moved.
-    pub(crate) fn note_messages(&self, code: &mut Code<'_>, channel: Value, width: Value) {
+    pub(crate) fn note_messages(&self, code: &mut dyn Code, channel: Value, width: Value) {
         if self.notes {
             let arguments = [self.workspace, self.state, channel, width];
             code.call(HelperId::NoteMessages as usize, &arguments);
@@ -59,7 +59,7 @@ impl Maker<'_> {
     /// differences.
     pub(crate) fn take_in_place(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         visit: &Visit,
         taken: &Move,
     ) -> (Value, Value, Value) {

@@ -12,7 +12,7 @@ use preempt_promela::ir::{
 
 impl Scope<'_> {
     /// Where to go when a fault happens, and whether that block is still empty.
-    fn fault_block(&self, code: &mut Code<'_>) -> (Block, bool) {
+    fn fault_block(&self, code: &mut dyn Code) -> (Block, bool) {
         match self.on_fault {
             OnFault::Goto(block) => (block, false),
             OnFault::Return | OnFault::Deliver(_) => (code.cold_block(), true),
@@ -20,7 +20,7 @@ impl Scope<'_> {
     }
 
     /// Goes on only if `condition` is not 0.
-    pub(crate) fn require(&self, code: &mut Code<'_>, condition: Value, fault: FaultId) {
+    pub(crate) fn require(&self, code: &mut dyn Code, condition: Value, fault: FaultId) {
         let go_on = code.block();
         let (failed, fresh) = self.fault_block(code);
         code.branch(condition, go_on, failed);
@@ -33,7 +33,7 @@ impl Scope<'_> {
     }
 
     /// The value of an expression.
-    pub(crate) fn value(&self, code: &mut Code<'_>, id: ExprId) -> Value {
+    pub(crate) fn value(&self, code: &mut dyn Code, id: ExprId) -> Value {
         match self.program.expr(id) {
             Expr::Const(value) => code.number(*value),
             Expr::Load(place) => {
@@ -108,7 +108,7 @@ impl Scope<'_> {
     }
 
     /// Evaluates a condition to 0 or 1 by way of branches.
-    fn decided(&self, code: &mut Code<'_>, id: ExprId) -> Value {
+    fn decided(&self, code: &mut dyn Code, id: ExprId) -> Value {
         let (join, value) = code.block_with_number();
         let (yes, no) = (code.block(), code.block());
         self.condition(code, id, yes, no);
@@ -122,7 +122,7 @@ impl Scope<'_> {
     }
 
     /// Branches on an expression. The present block is left.
-    pub(crate) fn condition(&self, code: &mut Code<'_>, id: ExprId, yes: Block, no: Block) {
+    pub(crate) fn condition(&self, code: &mut dyn Code, id: ExprId, yes: Block, no: Block) {
         match self.program.expr(id) {
             Expr::Const(value) => code.jump(if *value != 0 { yes } else { no }),
             Expr::Unary(UnaryOp::Not, operand) => self.condition(code, *operand, no, yes),
@@ -156,7 +156,7 @@ impl Scope<'_> {
 
     fn divide(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         dividend: ExprId,
         divisor: ExprId,
         remainder: bool,
@@ -182,7 +182,7 @@ impl Scope<'_> {
         value
     }
 
-    fn index(&self, code: &mut Code<'_>, index: &Index) -> Value {
+    fn index(&self, code: &mut dyn Code, index: &Index) -> Value {
         let value = self.value(code, index.value);
         let length = code.number(index.length as i32);
         let inside = code.compare(Compare::Below, value, length);
@@ -191,7 +191,7 @@ impl Scope<'_> {
     }
 
     /// The address of a place, as base and offset.
-    pub(crate) fn place(&self, code: &mut Code<'_>, place: &Place) -> (Value, u32) {
+    pub(crate) fn place(&self, code: &mut dyn Code, place: &Place) -> (Value, u32) {
         let base = match place.space {
             Space::Global => self.state,
             Space::Local => self.frame,
@@ -199,7 +199,7 @@ impl Scope<'_> {
         self.place_from(code, base, place)
     }
 
-    fn place_from(&self, code: &mut Code<'_>, mut base: Value, place: &Place) -> (Value, u32) {
+    fn place_from(&self, code: &mut dyn Code, mut base: Value, place: &Place) -> (Value, u32) {
         for index in &place.indices {
             let value = self.index(code, index);
             base = code.element(base, value, index.stride);
@@ -208,7 +208,7 @@ impl Scope<'_> {
     }
 
     /// Stores a value, cut to the kind of the place.
-    pub(crate) fn store(&self, code: &mut Code<'_>, place: &Place, value: Value) {
+    pub(crate) fn store(&self, code: &mut dyn Code, place: &Place, value: Value) {
         let (base, offset) = self.place(code, place);
         self.note(code, base, offset, memory(place.kind).bytes());
         store(code, place.kind, value, base, offset);
@@ -217,10 +217,10 @@ impl Scope<'_> {
     /// Asks something of another process; 0 if there is no such process.
     fn remote(
         &self,
-        code: &mut Code<'_>,
+        code: &mut dyn Code,
         proctype: preempt_promela::ir::ProctypeIndex,
         pid: Option<ExprId>,
-        ask: impl FnOnce(&Self, &mut Code<'_>, Value) -> Value,
+        ask: impl FnOnce(&Self, &mut dyn Code, Value) -> Value,
     ) -> Value {
         let any = code.number(pid.is_none().into());
         let pid = match pid {
@@ -248,7 +248,7 @@ impl Scope<'_> {
     }
 }
 
-fn binary(code: &mut Code<'_>, operator: BinaryOp, left: Value, right: Value) -> Value {
+fn binary(code: &mut dyn Code, operator: BinaryOp, left: Value, right: Value) -> Value {
     let arithmetic = match operator {
         BinaryOp::Add => Arithmetic::Add,
         BinaryOp::Subtract => Arithmetic::Subtract,
@@ -288,12 +288,12 @@ fn memory(kind: ValueKind) -> Memory {
 }
 
 /// Reads a value of a kind.
-pub(crate) fn load(code: &mut Code<'_>, kind: ValueKind, base: Value, offset: u32) -> Value {
+pub(crate) fn load(code: &mut dyn Code, kind: ValueKind, base: Value, offset: u32) -> Value {
     code.load(memory(kind), base, offset)
 }
 
 /// Stores a value, cut to a kind.
-pub(crate) fn store(code: &mut Code<'_>, kind: ValueKind, value: Value, base: Value, offset: u32) {
+pub(crate) fn store(code: &mut dyn Code, kind: ValueKind, value: Value, base: Value, offset: u32) {
     let mask = match kind {
         ValueKind::Bit => Some(1),
         ValueKind::Unsigned(bits) if bits < 32 => Some((1_i32 << bits) - 1),
@@ -310,7 +310,7 @@ pub(crate) fn store(code: &mut Code<'_>, kind: ValueKind, value: Value, base: Va
 }
 
 /// Cuts a value to a kind, as storing and reading it back would.
-pub(crate) fn cut(code: &mut Code<'_>, kind: ValueKind, value: Value) -> Value {
+pub(crate) fn cut(code: &mut dyn Code, kind: ValueKind, value: Value) -> Value {
     let mask = match kind {
         ValueKind::Bit => 1,
         ValueKind::Byte => 255,
@@ -327,7 +327,7 @@ pub(crate) fn cut(code: &mut Code<'_>, kind: ValueKind, value: Value) -> Value {
 }
 
 /// The control state of a frame.
-pub(crate) fn load_pc(code: &mut Code<'_>, width: u32, frame: Value) -> Value {
+pub(crate) fn load_pc(code: &mut dyn Code, width: u32, frame: Value) -> Value {
     let memory = if width == 1 { Memory::Byte } else { Memory::UnsignedTwo };
     code.load(memory, frame, 1)
 }

@@ -13,10 +13,11 @@ mod sleep_sets;
 mod system;
 
 use crate::execute::workspace::{MOST_FIELDS, MOST_MOVES, Meeting, most_successors};
-use crate::generate::code::{Assembly, CodeError, Effort, Executable, FunctionId};
+use crate::generate::code::CodeError;
 use crate::generate::compiled::{
     Expanding, Parts, Proposition, Stepping, UndoLogging, halves, meeting, propositions,
 };
+use crate::generate::cranelift::{Assembly, Effort, Executable, FunctionId};
 use crate::generate::helpers::HELPERS;
 use crate::generate::sequence::Sequences;
 use crate::generate::successors::resizes;
@@ -232,7 +233,7 @@ fn is_early(asked: &AtomicU32, patience: u32) -> bool {
 }
 
 /// Programs whose every step needs the interpreter.
-fn refuse(program: &Program) -> Result<(), CodeError> {
+pub(crate) fn refuse(program: &Program) -> Result<(), CodeError> {
     let most_fields = program.layout.channel_types.iter().map(|t| t.fields.len()).max();
     let states = || program.proctypes.iter().flat_map(|p| &p.states);
     let why = if program.layout.has_priorities {
@@ -250,7 +251,7 @@ fn refuse(program: &Program) -> Result<(), CodeError> {
 }
 
 /// How many bytes a move can add, if it can change the length of the vector.
-fn growth(program: &Program, taken: &Move) -> Option<u32> {
+pub(crate) fn growth(program: &Program, taken: &Move) -> Option<u32> {
     let created = taken.ops.iter().map(|op| match op {
         Op::Run { proctype, .. } => program.proctypes[usize::from(proctype.0)].frame.length,
         _ => 0,

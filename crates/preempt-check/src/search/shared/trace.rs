@@ -6,7 +6,9 @@
 
 use super::expansion::{Expander, Watch};
 use super::frontier::Links;
+use super::statistics::Counters;
 use crate::store::{StateId, Store};
+use crate::{Counterexample, Options};
 use preempt_core::{Step, System};
 
 /// Said where the way back was lost: only a lossy store can confuse two states on it.
@@ -100,6 +102,65 @@ pub(crate) fn along<S: System + ?Sized>(
         }
     }
     None
+}
+
+/// The execution along some states, the first one of which is `first`, and what is wrong behind the last; the others may
+/// have zeros behind them. `None` if they are not the states of an execution, or nothing is wrong.
+pub fn along_states<S: System + ?Sized>(
+    system: &S,
+    options: &Options,
+    first: &[u8],
+    others: &[Vec<u8>],
+) -> Option<Counterexample> {
+    let mut steps = Vec::new();
+    let mut state = first.to_vec();
+    for padded in others {
+        let wanted = |bytes: &[u8]| {
+            padded.strip_prefix(bytes).is_some_and(|rest| rest.iter().all(|byte| *byte == 0))
+        };
+        let mut seeker = Seeker { wanted, found: Vec::new() };
+        Expander::new().expand(system, &mut state, &mut seeker).ok()?;
+        let (path, next) = seeker.found.pop()?;
+        steps.extend(path);
+        state = next;
+    }
+    let counters = Counters::new(system, options);
+    let mut mistake = Mistake { system, counters, found: None };
+    let count = Expander::new().expand(system, &mut state, &mut mistake).ok()?;
+    match mistake.found {
+        Some((path, fault)) => {
+            steps.extend(path);
+            Some(Counterexample::from_fault(system, steps, fault))
+        }
+        None if count == 0 && mistake.counters.is_invalid_without_steps(system, &state) => {
+            Some(Counterexample::invalid_end(steps))
+        }
+        None => None,
+    }
+}
+
+/// The states that one step, with the indivisible sequence behind it, leads to; `None` if memory is short.
+pub fn states_after<S: System + ?Sized>(system: &S, state: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let mut seeker = Seeker { wanted: |_: &[u8]| true, found: Vec::new() };
+    Expander::new().expand(system, &mut state.to_vec(), &mut seeker).ok()?;
+    Some(seeker.found.into_iter().map(|(_, state)| state).collect())
+}
+
+/// Remembers the first fault that counts.
+struct Mistake<'a, S: ?Sized> {
+    system: &'a S,
+    counters: Counters,
+    found: Option<(Vec<Step>, u32)>,
+}
+
+impl<S: System + ?Sized> Watch for Mistake<'_, S> {
+    fn step(&mut self, _step: Step, _transient: bool) {}
+
+    fn fault(&mut self, path: &[Step], fault: u32) {
+        if self.found.is_none() && self.counters.reports(self.system, fault) {
+            self.found = Some((path.to_vec(), fault));
+        }
+    }
 }
 
 /// Remembers the arrivals that are wanted, and how they were reached.

@@ -1,0 +1,79 @@
+//! A graphics card from the command line, where there is none: what it would be given is accepted by its assembler.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn preempt(words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_preempt")).args(words).output().expect("preempt runs")
+}
+
+fn models() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
+    let entries =
+        std::fs::read_dir(folder).expect("the models").map(|e| e.expect("an entry").path());
+    let mut found: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|e| e == "pml")).collect();
+    found.sort();
+    found
+}
+
+/// Every model has a kernel that the assembler takes, for the card that speed is measured on.
+#[test]
+fn the_kernels_of_all_models_can_be_assembled() {
+    let Some(ptxas) = preempt_testing::peer(&["ptxas"]) else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    for model in models() {
+        let path = model.to_str().expect("a path");
+        let printed = preempt(&["kernel", path]);
+        assert!(printed.status.success(), "{path}: {}", String::from_utf8_lossy(&printed.stderr));
+        let text = folder.path().join("kernel.ptx");
+        std::fs::write(&text, &printed.stdout).expect("a file");
+        // How well the code is optimised is not looked at here.
+        let assembled = Command::new(&ptxas)
+            .args(["-arch=sm_90", "-O0", "-o"])
+            .arg(folder.path().join("kernel.cubin"))
+            .arg(&text)
+            .output()
+            .expect("the assembler runs");
+        let said = String::from_utf8_lossy(&assembled.stderr);
+        assert!(assembled.status.success(), "{path}: {said}");
+    }
+}
+
+/// Without a driver one sentence, and nothing is searched.
+#[test]
+fn without_a_card_one_sentence() {
+    if preempt_gpu::Driver::open().is_ok() {
+        return;
+    }
+    let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/peterson.pml");
+    let found = preempt(&["check", model.to_str().expect("a path"), "--gpu"]);
+    assert_eq!(found.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&found.stderr);
+    assert!(said.contains("--gpu needs a graphics card: there is no driver"), "{said}");
+    assert_eq!(said.trim().lines().count(), 1, "{said}");
+    assert!(found.stdout.is_empty());
+}
+
+/// What a card cannot do is refused before one is looked for.
+#[test]
+fn what_a_card_cannot_do_is_refused() {
+    let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/peterson.pml");
+    let model = model.to_str().expect("a path");
+    for (words, because) in [
+        (&["--bound", "1"][..], "--bound cannot be combined with --gpu"),
+        (&["--por", "on"], "--por cannot be combined with --gpu"),
+        (&["--store", "bitstate"], "--store cannot be combined with --gpu"),
+        (&["--non-progress"], "--gpu is for assertions"),
+    ] {
+        let mut line = vec!["check", model, "--gpu"];
+        line.extend(words);
+        let found = preempt(&line);
+        let said = String::from_utf8_lossy(&found.stderr);
+        assert_eq!(found.status.code(), Some(2), "{words:?}: {said}");
+        assert!(said.contains(because), "{words:?}: {said}");
+    }
+    let found = preempt(&["check", model, "--gpu-memory", "1G"]);
+    let said = String::from_utf8_lossy(&found.stderr);
+    assert!(said.contains("--gpu-memory needs --gpu"), "{said}");
+}

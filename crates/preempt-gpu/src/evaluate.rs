@@ -1,0 +1,558 @@
+//! An evaluator of the text that a card is given, in place of a card: slow, and strict.
+//!
+//! It knows the instructions that the kernels use and no others. Threads are executed one instruction at a time; after
+//! an access to global memory another one goes on, by a random choice from a seed, so that the races for slots and
+//! numbers come out in many ways. An access that is not aligned, or outside of what was allocated, ends the test, and memory
+//! that was not written holds no zeros.
+
+use crate::device::{Device, Trouble};
+use std::collections::{BTreeMap, HashMap};
+
+const GLOBAL: u64 = 1 << 32;
+const LOCAL: u64 = 1 << 48;
+/// Bytes of address space for each thread's own memory.
+const LOCAL_EACH: u64 = 1 << 24;
+/// What memory holds before it is written.
+const POISON: u8 = 0xa5;
+/// Threads of a block, and most blocks.
+const BLOCK: u64 = 4;
+const BLOCKS: u64 = 3;
+
+#[derive(Clone, Copy, Debug)]
+enum Operand {
+    Register(usize),
+    Number(u64),
+    /// The two halves of a vector.
+    Pair(usize, usize),
+    /// A register and an offset.
+    Memory(usize, u64),
+    Parameter(usize),
+    Back,
+    Result,
+    /// `%tid.x`, `%ntid.x`, `%ctaid.x`, `%nctaid.x`, `%laneid`
+    Special(usize),
+    Label(usize),
+    Function(usize),
+}
+
+#[derive(Clone, Debug)]
+struct Instruction {
+    guard: Option<usize>,
+    name: String,
+    operands: Vec<Operand>,
+}
+
+#[derive(Default, Debug)]
+struct Function {
+    registers: HashMap<String, usize>,
+    locals: HashMap<String, u64>,
+    local_bytes: u64,
+    code: Vec<Instruction>,
+    labels: Vec<usize>,
+}
+
+struct Frame {
+    function: usize,
+    at: usize,
+    registers: Vec<u64>,
+    parameters: Vec<u64>,
+    outgoing: Vec<u64>,
+    back: u64,
+    result: u64,
+}
+
+struct Thread {
+    frames: Vec<Frame>,
+    local: Vec<u8>,
+    specials: [u64; 5],
+}
+
+/// A card that is none.
+#[derive(Default)]
+pub(crate) struct Evaluator {
+    functions: Vec<Function>,
+    names: HashMap<String, usize>,
+    symbols: HashMap<String, u64>,
+    memory: BTreeMap<u64, Vec<u8>>,
+    next: u64,
+    seed: u64,
+    limit: u64,
+    pub(crate) launches: u64,
+}
+
+const SPECIALS: [&str; 5] = ["%tid.x", "%ntid.x", "%ctaid.x", "%nctaid.x", "%laneid"];
+
+impl Evaluator {
+    pub(crate) fn new(seed: u64, limit: u64) -> Self {
+        Evaluator { next: GLOBAL, seed, limit, ..Evaluator::default() }
+    }
+
+    fn random(&mut self) -> u64 {
+        self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.seed ^ (self.seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z ^ (z >> 29)
+    }
+
+    fn parse(&mut self, text: &str) {
+        self.functions.clear();
+        self.names.clear();
+        let heading = |line: &str| line.starts_with(".func") || line.starts_with(".visible");
+        for line in text.lines().filter(|line| heading(line)) {
+            let name = line.rsplit_once(") ").map_or(line, |(_, rest)| rest);
+            let name = name.trim_start_matches(".visible .entry ");
+            let name = name.split('(').next().unwrap_or_default().to_owned();
+            if !self.names.contains_key(&name) {
+                self.names.insert(name, self.functions.len());
+                self.functions.push(Function::default());
+            }
+        }
+        let mut lines = text.lines();
+        while let Some(line) = lines.next() {
+            if let Some(rest) = line.strip_prefix(".global .align 16 .b8 ") {
+                let (name, rest) = rest.split_once('[').expect("a table");
+                let bytes = rest.split_once('{').expect("bytes").1.trim_end_matches("};");
+                let bytes: Vec<u8> = bytes.split(',').map(|b| b.parse().expect("a byte")).collect();
+                let address = self.allocate(bytes.len() as u64).expect("memory");
+                self.memory.insert(address, bytes);
+                self.symbols.insert(name.into(), address);
+            } else if heading(line) && !line.ends_with(';') {
+                let before = line.split('(').next().unwrap_or_default();
+                let name = match before.starts_with(".visible") {
+                    true => before.trim_start_matches(".visible .entry ").to_owned(),
+                    false => {
+                        let rest = line.split_once(") ").expect("a name").1;
+                        rest.split('(').next().unwrap_or_default().to_owned()
+                    }
+                };
+                let body: Vec<&str> =
+                    lines.by_ref().skip(1).take_while(|line| *line != "}").collect();
+                let number = self.names[&name];
+                self.functions[number] = self.function(&body);
+            }
+        }
+    }
+
+    fn function(&self, body: &[&str]) -> Function {
+        let mut function = Function::default();
+        let mut labels: HashMap<String, usize> = HashMap::new();
+        for line in body.iter().map(|line| line.trim()) {
+            if let Some(label) = line.strip_suffix(':') {
+                labels.insert(label.into(), labels.len());
+            } else if let Some(rest) = line.strip_prefix(".reg ") {
+                let names = rest.split_once(' ').expect("names").1.trim_end_matches(';');
+                for name in names.split(',').map(str::trim) {
+                    match name.split_once('<') {
+                        None => {
+                            let number = function.registers.len();
+                            function.registers.insert(name.into(), number);
+                        }
+                        Some((stem, count)) => {
+                            let count = count.trim_end_matches('>').parse().expect("a count");
+                            for at in 0..count {
+                                let number = function.registers.len();
+                                function.registers.insert(format!("{stem}{at}"), number);
+                            }
+                        }
+                    }
+                }
+            } else if let Some(rest) = line.strip_prefix(".local .align 16 .b8 ") {
+                let (name, size) = rest.trim_end_matches("];").split_once('[').expect("a size");
+                let size: u64 = size.parse().expect("a size");
+                function.locals.insert(name.into(), function.local_bytes);
+                function.local_bytes += size.next_multiple_of(16) + 16;
+            }
+        }
+        function.labels = vec![0; labels.len()];
+        for line in body.iter().map(|line| line.trim()) {
+            if let Some(label) = line.strip_suffix(':') {
+                function.labels[labels[label]] = function.code.len();
+            } else if !line.starts_with('.') && line != "{" && line != "}" && !line.is_empty() {
+                let instruction = self.instruction(&function, &labels, line);
+                function.code.push(instruction);
+            }
+        }
+        function
+    }
+
+    fn instruction(
+        &self,
+        function: &Function,
+        labels: &HashMap<String, usize>,
+        line: &str,
+    ) -> Instruction {
+        let line = line.trim_end_matches(';');
+        let (guard, line) = match line.strip_prefix('@') {
+            Some(rest) => {
+                let (guard, rest) = rest.split_once(' ').expect("a guard");
+                (Some(function.registers[guard]), rest)
+            }
+            None => (None, line),
+        };
+        let (name, rest) = line.split_once(' ').unwrap_or((line, ""));
+        let mut operands = Vec::new();
+        if name == "call" {
+            let callee = rest.split(", ").nth(1).expect("a name");
+            operands.push(Operand::Function(self.names[callee]));
+            return Instruction { guard, name: name.into(), operands };
+        }
+        let mut rest = rest.trim();
+        while !rest.is_empty() {
+            let (word, after) = if let Some(inner) = rest.strip_prefix('{') {
+                let (pair, after) = inner.split_once('}').expect("a pair");
+                let (a, b) = pair.split_once(", ").expect("two");
+                operands.push(Operand::Pair(function.registers[a], function.registers[b]));
+                rest = after.trim_start_matches(',').trim();
+                continue;
+            } else {
+                rest.split_once(',').unwrap_or((rest, ""))
+            };
+            operands.push(self.operand(function, labels, word.trim()));
+            rest = after.trim();
+        }
+        Instruction { guard, name: name.into(), operands }
+    }
+
+    fn operand(&self, function: &Function, labels: &HashMap<String, usize>, word: &str) -> Operand {
+        if let Some(inner) = word.strip_prefix('[') {
+            let inner = inner.trim_end_matches(']');
+            return match inner.split_once('+') {
+                Some((base, offset)) => {
+                    Operand::Memory(function.registers[base], offset.parse().expect("an offset"))
+                }
+                None if inner == "back" => Operand::Back,
+                None if inner == "result" => Operand::Result,
+                None if inner == "parameters" => Operand::Parameter(0),
+                None => Operand::Parameter(inner[1..].parse().expect("a parameter")),
+            };
+        }
+        if let Some(register) = function.registers.get(word) {
+            return Operand::Register(*register);
+        }
+        if let Some(special) = SPECIALS.iter().position(|name| *name == word) {
+            return Operand::Special(special);
+        }
+        if let Some(label) = labels.get(word) {
+            return Operand::Label(*label);
+        }
+        if let Some(offset) = function.locals.get(word) {
+            return Operand::Number(LOCAL + offset);
+        }
+        if let Some(address) = self.symbols.get(word) {
+            return Operand::Number(*address);
+        }
+        if let Some(hex) = word.strip_prefix("0x") {
+            return Operand::Number(u64::from_str_radix(hex, 16).expect("a number"));
+        }
+        match word.parse::<i64>() {
+            Ok(number) => Operand::Number(number as u64),
+            Err(_) => panic!("what is {word}?"),
+        }
+    }
+
+    /// The bytes at an address, of the thread's own memory or of all.
+    fn place<'a>(&'a mut self, thread: &'a mut Thread, address: u64, bytes: u64) -> &'a mut [u8] {
+        assert_eq!(address % bytes, 0, "{bytes} bytes at {address:#x} are not aligned");
+        if address >= LOCAL {
+            let at = (address % LOCAL_EACH) as usize;
+            let own = &mut thread.local;
+            assert!(at + bytes as usize <= own.len(), "outside of local memory: {address:#x}");
+            return &mut own[at..at + bytes as usize];
+        }
+        let found = self.memory.range_mut(..=address).next_back();
+        let (start, memory) = found.unwrap_or_else(|| panic!("nothing is at {address:#x}"));
+        let at = (address - start) as usize;
+        assert!(at + bytes as usize <= memory.len(), "outside of what was allocated: {address:#x}");
+        &mut memory[at..at + bytes as usize]
+    }
+
+    fn load(&mut self, thread: &mut Thread, address: u64, bytes: u64) -> u64 {
+        let mut word = [0; 8];
+        word[..bytes as usize].copy_from_slice(self.place(thread, address, bytes));
+        u64::from_le_bytes(word)
+    }
+
+    fn store(&mut self, thread: &mut Thread, address: u64, bytes: u64, value: u64) {
+        let place = self.place(thread, address, bytes);
+        place.copy_from_slice(&value.to_le_bytes()[..bytes as usize]);
+    }
+
+    /// Executes one instruction; says whether it touched memory that others see.
+    fn step(&mut self, thread: &mut Thread) -> bool {
+        let frame = thread.frames.last_mut().expect("a frame");
+        let function = frame.function;
+        let instruction = self.functions[function].code[frame.at].clone();
+        frame.at += 1;
+        if instruction.guard.is_some_and(|guard| frame.registers[guard] == 0) {
+            return false;
+        }
+        let operands = &instruction.operands;
+        let value = |frame: &Frame, specials: &[u64; 5], at: usize| match operands[at] {
+            Operand::Register(number) => frame.registers[number],
+            Operand::Number(number) => number,
+            Operand::Special(number) => specials[number],
+            other => panic!("no value: {other:?}"),
+        };
+        let specials = thread.specials;
+        let parts: Vec<&str> = instruction.name.split('.').collect();
+        let wide = parts.last().is_some_and(|kind| kind.ends_with("64"));
+        let mask = if wide { u64::MAX } else { u64::from(u32::MAX) };
+        let signed = |value: u64| if wide { value as i64 } else { i64::from(value as i32) };
+        let target = |operands: &[Operand]| match operands[0] {
+            Operand::Register(number) => number,
+            other => panic!("no target: {other:?}"),
+        };
+        let address = |frame: &Frame, at: usize| match operands[at] {
+            Operand::Memory(base, offset) => frame.registers[base].wrapping_add(offset),
+            other => panic!("no address: {other:?}"),
+        };
+        match parts[0] {
+            "bra" => {
+                let Operand::Label(label) = operands[0] else { panic!("no label") };
+                frame.at = self.functions[function].labels[label];
+            }
+            "call" => {
+                let Operand::Function(callee) = operands[0] else { panic!("no function") };
+                let parameters = std::mem::take(&mut frame.outgoing);
+                let registers = vec![0xdead_beef; self.functions[callee].registers.len()];
+                thread.frames.push(Frame {
+                    function: callee,
+                    at: 0,
+                    registers,
+                    parameters,
+                    outgoing: Vec::new(),
+                    back: 0,
+                    result: 0,
+                });
+            }
+            "ret" => {
+                let result = frame.result;
+                thread.frames.pop();
+                if let Some(caller) = thread.frames.last_mut() {
+                    caller.back = result;
+                }
+            }
+            "ld" if parts[1] == "param" => {
+                let loaded = match operands[1] {
+                    Operand::Parameter(number) => frame.parameters[number],
+                    _ => frame.back,
+                };
+                frame.registers[target(operands)] = loaded;
+            }
+            "st" if parts[1] == "param" => {
+                let stored = value(frame, &specials, 1);
+                match operands[0] {
+                    Operand::Result => frame.result = stored,
+                    _ => frame.outgoing.push(stored),
+                }
+            }
+            "ld" => {
+                let from = address(frame, 1);
+                let kind = *parts.last().expect("a kind");
+                let bytes = kind[1..].parse::<u64>().expect("bits") / 8;
+                if let Operand::Pair(low, high) = operands[0] {
+                    assert_eq!(from % 16, 0, "a pair at {from:#x} is not aligned");
+                    let (a, b) = (self.load(thread, from, 8), self.load(thread, from + 8, 8));
+                    let frame = thread.frames.last_mut().expect("a frame");
+                    (frame.registers[low], frame.registers[high]) = (a, b);
+                } else {
+                    let to = target(operands);
+                    let loaded = self.load(thread, from, bytes);
+                    let loaded = match kind {
+                        "s16" => u64::from(i32::from(loaded as u16 as i16) as u32),
+                        _ => loaded,
+                    };
+                    thread.frames.last_mut().expect("a frame").registers[to] = loaded;
+                }
+                return from < LOCAL;
+            }
+            "st" => {
+                let to = address(frame, 0);
+                let kind = *parts.last().expect("a kind");
+                let bytes = kind[1..].parse::<u64>().expect("bits") / 8;
+                if let Operand::Pair(low, high) = operands[1] {
+                    assert_eq!(to % 16, 0, "a pair at {to:#x} is not aligned");
+                    let (a, b) = (frame.registers[low], frame.registers[high]);
+                    self.store(thread, to, 8, a);
+                    self.store(thread, to + 8, 8, b);
+                } else {
+                    let stored = value(frame, &specials, 1);
+                    self.store(thread, to, bytes, stored);
+                }
+                return to < LOCAL;
+            }
+            "atom" => {
+                let (to, place) = (target(operands), address(frame, 1));
+                let given = value(frame, &specials, 2);
+                let other = (operands.len() > 3).then(|| value(frame, &specials, 3));
+                let bytes = if wide { 8 } else { 4 };
+                let before = self.load(thread, place, bytes);
+                let after = match parts[2] {
+                    "add" => before.wrapping_add(given) & mask,
+                    "min" => before.min(given),
+                    "max" => before.max(given),
+                    "or" => before | given,
+                    "cas" if before == given => other.expect("a value"),
+                    "cas" => before,
+                    name => panic!("atom.{name}"),
+                };
+                self.store(thread, place, bytes, after);
+                thread.frames.last_mut().expect("a frame").registers[to] = before;
+                return true;
+            }
+            "membar" => {}
+            "activemask" => frame.registers[target(operands)] = 1 << specials[4],
+            "shfl" => frame.registers[target(operands)] = value(frame, &specials, 1),
+            "setp" => {
+                let (a, b) = (value(frame, &specials, 1) & mask, value(frame, &specials, 2) & mask);
+                let unsigned = parts[2].starts_with('u');
+                let (x, y) = (signed(a), signed(b));
+                let holds = match (parts[1], unsigned) {
+                    ("eq", _) => a == b,
+                    ("ne", _) => a != b,
+                    ("lt", true) => a < b,
+                    ("le", true) => a <= b,
+                    ("gt", true) => a > b,
+                    ("ge", true) => a >= b,
+                    ("lt", false) => x < y,
+                    ("le", false) => x <= y,
+                    ("gt", false) => x > y,
+                    ("ge", false) => x >= y,
+                    (name, _) => panic!("setp.{name}"),
+                };
+                frame.registers[target(operands)] = u64::from(holds);
+            }
+            "selp" => {
+                let Operand::Register(test) = operands[3] else { panic!("no condition") };
+                let which = if frame.registers[test] != 0 { 1 } else { 2 };
+                frame.registers[target(operands)] = value(frame, &specials, which) & mask;
+            }
+            name => {
+                let a = value(frame, &specials, 1);
+                let second = || value(frame, &specials, 2);
+                let result = match name {
+                    "mov" | "cvta" => a & mask,
+                    "cvt" if parts[1] == "u32" => a & u64::from(u32::MAX),
+                    "cvt" => a & u64::from(u32::MAX),
+                    "neg" => a.wrapping_neg() & mask,
+                    "not" => !a & mask,
+                    "popc" => (a & mask).count_ones().into(),
+                    "bfind" => u64::from(31 - (a as u32).leading_zeros()),
+                    "add" => a.wrapping_add(second()) & mask,
+                    "sub" => a.wrapping_sub(second()) & mask,
+                    "mul" if parts[1] == "wide" => u64::from(a as u32) * u64::from(second() as u32),
+                    "mul" if parts[1] == "hi" => {
+                        ((u128::from(a) * u128::from(second())) >> 64) as u64
+                    }
+                    "mul" => a.wrapping_mul(second()) & mask,
+                    "div" => (a as i32).wrapping_div(second() as i32) as u32 as u64,
+                    "rem" => (a as i32).wrapping_rem(second() as i32) as u32 as u64,
+                    "and" => a & second() & mask,
+                    "or" => (a | second()) & mask,
+                    "xor" => (a ^ second()) & mask,
+                    // A card gives 0, or all bits of the sign, for amounts beyond the width.
+                    "shl" => {
+                        let width = if wide { 64 } else { 32 };
+                        if second() >= width { 0 } else { (a << second()) & mask }
+                    }
+                    "shr" if parts[1].starts_with('s') => {
+                        assert!(second() < 32);
+                        ((a as i32) >> second()) as u32 as u64
+                    }
+                    "shr" => {
+                        let width = if wide { 64 } else { 32 };
+                        if second() >= width { 0 } else { (a & mask) >> second() }
+                    }
+                    other => panic!("unknown instruction {other}"),
+                };
+                frame.registers[target(operands)] = result;
+            }
+        }
+        false
+    }
+}
+
+impl Device for Evaluator {
+    fn load(&mut self, text: &str) -> Result<(), Trouble> {
+        self.symbols.clear();
+        self.parse(text);
+        Ok(())
+    }
+
+    fn allocate(&mut self, bytes: u64) -> Result<u64, Trouble> {
+        let used: u64 = self.memory.values().map(|memory| memory.len() as u64).sum();
+        if used + bytes > self.limit {
+            return Err(Trouble("no memory".into()));
+        }
+        let address = self.next;
+        // Nothing lies between two allocations.
+        self.next += bytes.next_multiple_of(256) + 256;
+        self.memory.insert(address, vec![POISON; bytes as usize]);
+        Ok(address)
+    }
+
+    fn free(&mut self, address: u64) {
+        assert!(self.memory.remove(&address).is_some(), "nothing to free");
+    }
+
+    fn fill(&mut self, address: u64, bytes: u64, byte: u8) -> Result<(), Trouble> {
+        let memory = self.memory.get_mut(&address).expect("an allocation");
+        memory[..bytes as usize].fill(byte);
+        Ok(())
+    }
+
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), Trouble> {
+        let (start, memory) = self.memory.range_mut(..=address).next_back().expect("an allocation");
+        let at = (address - start) as usize;
+        memory[at..at + bytes.len()].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), Trouble> {
+        let (start, memory) = self.memory.range_mut(..=address).next_back().expect("an allocation");
+        let at = (address - start) as usize;
+        bytes.copy_from_slice(&memory[at..at + bytes.len()]);
+        Ok(())
+    }
+
+    fn symbol(&mut self, name: &str) -> Result<u64, Trouble> {
+        self.symbols.get(name).copied().ok_or_else(|| Trouble(format!("no {name}")))
+    }
+
+    fn launch(&mut self, kernel: &str, threads: u64, parameter: u64) -> Result<(), Trouble> {
+        self.launches += 1;
+        let function = *self.names.get(kernel).ok_or_else(|| Trouble(format!("no {kernel}")))?;
+        let blocks = threads.div_ceil(BLOCK).clamp(1, BLOCKS);
+        let local = self.functions[function].local_bytes as usize;
+        let mut running: Vec<Thread> = (0..blocks * BLOCK)
+            .map(|number| Thread {
+                frames: vec![Frame {
+                    function,
+                    at: 0,
+                    registers: vec![0xdead_beef; self.functions[function].registers.len()],
+                    parameters: vec![parameter],
+                    outgoing: Vec::new(),
+                    back: 0,
+                    result: 0,
+                }],
+                local: vec![POISON; local],
+                specials: [number % BLOCK, BLOCK, number / BLOCK, blocks, number % BLOCK],
+            })
+            .collect();
+        while !running.is_empty() {
+            let chosen = (self.random() % running.len() as u64) as usize;
+            let mut accesses = 1 + self.random() % 4;
+            let mut thread = running.swap_remove(chosen);
+            while accesses > 0 && !thread.frames.is_empty() {
+                accesses -= u64::from(self.step(&mut thread));
+            }
+            if !thread.frames.is_empty() {
+                running.push(thread);
+            }
+        }
+        Ok(())
+    }
+
+    fn available(&mut self) -> Result<u64, Trouble> {
+        Ok(self.limit.saturating_add(crate::SPARE))
+    }
+}

@@ -1,0 +1,182 @@
+//! Searches on a graphics card: the same model, the same states, the same counts as on the processor.
+//!
+//! [`Card`] makes the searches of a check ([`RemoteSearch`]). It begins on the processor, where a small model is finished before
+//! a card has woken up; then the states move over. `search.rs` is the search, `device.rs` what it asks of a card, and
+//! `driver.rs` the card. The kernel comes from [`preempt_native::card`], and in tests an evaluator of its text takes the
+//! card's place.
+
+mod device;
+mod driver;
+#[cfg(test)]
+mod evaluate;
+mod search;
+#[cfg(test)]
+mod tests;
+
+pub use device::{Device, Trouble};
+pub use driver::Driver;
+
+use preempt_check::search::nested::NestedOptions;
+use preempt_check::search::partitioned::RemoteSearch;
+use preempt_check::search::{along_states, states_after};
+use preempt_check::{Budget, Covered, Finding, Options, search_here};
+use preempt_core::{FaultKind, Outcome, Stop, System};
+use preempt_native::card::{card_code, stride_for};
+use preempt_promela::interpret::Interpreter;
+use search::{End, Found, Search, Wanted};
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// So many states are explored by the processor before a card is asked.
+const FEW: u64 = 100_000;
+/// Of so many states the processor looks whether the card has their successors.
+const SAMPLES: u64 = 400;
+/// Of the card's free memory so much is left alone: driver and threads need some.
+const SPARE: u64 = 2 << 30;
+
+/// A card that makes the searches of a model.
+pub struct Card<D> {
+    device: Mutex<D>,
+    interpreter: Interpreter,
+    memory: Option<u64>,
+    few: u64,
+}
+
+impl<D> fmt::Debug for Card<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Card").field("memory", &self.memory).finish_non_exhaustive()
+    }
+}
+
+impl<D: Device> Card<D> {
+    /// A card for the model that is run like this, with at most so much of its memory.
+    pub fn new(device: D, interpreter: Interpreter, memory: Option<u64>) -> Self {
+        Card { device: Mutex::new(device), interpreter, memory, few: FEW }
+    }
+
+    /// Searches on the card; the error is why the processor has to.
+    fn search(
+        &self,
+        system: &dyn System,
+        options: &Options,
+        budget: &mut Budget<'_>,
+    ) -> Result<Finding, String> {
+        let mut first = Vec::new();
+        if system.initial(&mut first) != Outcome::Done {
+            return Err("the first state has a mistake".into());
+        }
+        let mut stride = stride_for(first.len());
+        let mut device = self.device.lock().unwrap_or_else(PoisonError::into_inner);
+        let device = &mut *device;
+        let faults = self.interpreter.program().faults.len();
+        let wanted = Wanted {
+            faults: (0..faults as u32).map(|fault| weight(system, options, fault)).collect(),
+            deadlocks: options.deadlocks,
+            most_errors: options.max_errors,
+            depth: options.depth,
+            moves: system.transition_count(),
+        };
+        let begin = Instant::now();
+        loop {
+            let code = card_code(&self.interpreter, stride).map_err(|error| error.0)?;
+            let free = device.available().map_err(|error| error.0)?.saturating_sub(SPARE);
+            let memory = self.memory.map_or(free, |memory| memory.min(free));
+            let mut search =
+                Search::new(device, &code, &first, &wanted, memory).map_err(|error| error.0)?;
+            let found = search.explore(&code, &wanted, budget).map_err(|error| error.0)?;
+            // What comes from a card went through the driver's compiler: nothing is called a proof unasked.
+            let is_proof = matches!(found.end, End::Over) && found.way.is_none();
+            if is_proof {
+                let successors = |state: &[u8]| states_after(system, state);
+                let agrees = search.agrees(&code, SAMPLES, successors).map_err(|error| error.0)?;
+                if !agrees {
+                    return Err("it did not agree with the processor about some states".into());
+                }
+            }
+            drop(search);
+            match found.end {
+                End::TooLong => stride *= 2,
+                End::Asked => return Err("a step needs the interpreter".into()),
+                End::Over | End::Limit(_) => {
+                    let mut finding = conclude(system, options, &first, found)
+                        .ok_or("a counterexample of the card could not be followed")?;
+                    finding.statistics.search_seconds = begin.elapsed().as_secs_f64();
+                    return Ok(finding);
+                }
+            }
+        }
+    }
+}
+
+/// How a fault counts on the card, see [`preempt_native::card::Field::Faults`].
+fn weight(system: &dyn System, options: &Options, fault: u32) -> u8 {
+    match system.fault(fault).kind {
+        FaultKind::Assertion => u8::from(options.assertions),
+        FaultKind::Cut(_) | FaultKind::Stopped(_) => 2,
+        _ => 1,
+    }
+}
+
+/// What a search on a card found, in the words of all searches; `None` if its counterexample is none.
+fn conclude(system: &dyn System, options: &Options, first: &[u8], found: Found) -> Option<Finding> {
+    let stop = match found.end {
+        End::Limit(stop) => Some(stop),
+        _ => None,
+    };
+    let counterexample = match &found.way {
+        Some(way) => Some(along_states(system, options, first, way.get(1..)?)?),
+        None => None,
+    };
+    let is_enough = options.max_errors != 0 && found.errors >= options.max_errors;
+    let complete = stop.is_none() && !is_enough;
+    let mut finding = Finding::new(stop.map_or(Covered::Everything, Covered::Part));
+    finding.counterexample = counterexample;
+    if complete {
+        finding.unreached = system.unreached(&found.taken);
+    }
+    let statistics = &mut finding.statistics;
+    statistics.states = found.states;
+    statistics.matched = (found.arrivals + 1).saturating_sub(found.states);
+    statistics.transitions = statistics.states + statistics.matched;
+    statistics.atomic_steps = found.atomic_steps;
+    statistics.depth = found.depth;
+    statistics.errors = if is_enough { options.max_errors } else { found.errors };
+    statistics.complete = complete;
+    statistics.state_bytes = first.len() as u64;
+    statistics.memory_bytes = found.memory;
+    statistics.bytes_per_state = found.memory as f64 / found.states.max(1) as f64;
+    Some(finding)
+}
+
+impl<D: Device + Send> RemoteSearch for Card<D> {
+    fn safety(&self, system: &dyn System, options: &Options, budget: &mut Budget<'_>) -> Finding {
+        let mut few = budget.part(budget.memory_limit()).states(self.few);
+        let finding = search_here(system, options, &mut few);
+        if finding.stop != Some(Stop::Memory) || finding.counterexample.is_some() {
+            return finding;
+        }
+        match self.search(system, options, budget) {
+            Ok(finding) => finding,
+            Err(reason) => {
+                let mut finding = search_here(system, options, budget);
+                finding.notes.push(format!("the card was not used: {reason}"));
+                finding
+            }
+        }
+    }
+
+    fn cycles(
+        &self,
+        _system: &dyn System,
+        _options: NestedOptions,
+        _budget: &mut Budget<'_>,
+    ) -> Finding {
+        // Whoever asks for cycles does not ask a card.
+        Finding::new(Covered::Part(Stop::Unsupported))
+    }
+
+    fn simplifies(&self) -> bool {
+        true
+    }
+}

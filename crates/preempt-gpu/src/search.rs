@@ -1,0 +1,409 @@
+//! Breadth-first search on a card, level by level.
+//!
+//! The card holds the states, by number, and an index of them; here are the levels, the limits and the counters. No
+//! predecessor is stored: the level before a state is expanded once more to find one.
+//!
+//! **Invariant:** a range of states can be expanded again: successors that are known stay so. Where the index was full on
+//! the way, it is made larger, the counters are put back, and the range is expanded again.
+
+use crate::device::{Device, Trouble};
+use preempt_check::{Budget, Progress};
+use preempt_core::Stop;
+use preempt_native::card::{
+    COUNTERS, CardCode, Counter, DEADLOCKS, EXPAND, FIELDS, Field, GROUP_WORDS, GROUPS, REBUILD,
+    SEEK,
+};
+
+/// Slots of the first index; few in tests, so that it grows.
+const FIRST_SLOTS: u64 = if cfg!(test) { 16 } else { 1 << 20 };
+/// So many states are expanded in one go, so that limits are kept within a second.
+const MOST_AT_ONCE: u64 = if cfg!(test) { 64 } else { 1 << 24 };
+
+/// What to count as a mistake.
+pub(crate) struct Wanted {
+    /// By fault: 0, 1 or 2, see [`Field::Faults`].
+    pub(crate) faults: Vec<u8>,
+    /// Whether a state in which nothing can move is one unless all may end there.
+    pub(crate) deadlocks: bool,
+    /// Stop when so many were met; 0 goes on.
+    pub(crate) most_errors: u64,
+    /// Stop at this depth.
+    pub(crate) depth: Option<u64>,
+    /// How many moves there are.
+    pub(crate) moves: usize,
+}
+
+/// How a search on a card ended.
+#[derive(Debug)]
+pub(crate) enum End {
+    /// All states were expanded, or enough mistakes were met.
+    Over,
+    /// A limit.
+    Limit(Stop),
+    /// A state needs the processor.
+    Asked,
+    /// A state is longer than there is room for.
+    TooLong,
+}
+
+/// What was found.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) end: End,
+    pub(crate) states: u64,
+    pub(crate) arrivals: u64,
+    pub(crate) atomic_steps: u64,
+    pub(crate) errors: u64,
+    pub(crate) depth: u64,
+    /// Bytes in use on the card.
+    pub(crate) memory: u64,
+    /// By move: whether it was taken.
+    pub(crate) taken: Vec<bool>,
+    /// The states from the first one to the first mistake, that behind which it is included.
+    pub(crate) way: Option<Vec<Vec<u8>>>,
+}
+
+/// A search under way.
+pub(crate) struct Search<'d, D: Device> {
+    device: &'d mut D,
+    stride: u64,
+    capacity: u64,
+    slots: u64,
+    most_slots: u64,
+    block: [u64; FIELDS],
+    block_at: u64,
+    counters: Vec<u64>,
+    allocated: Vec<u64>,
+    /// The first number of each level.
+    levels: Vec<u64>,
+}
+
+/// How many states fit, and with how many slots: the index is at most three quarters full.
+fn fit(memory: u64, stride: u64) -> (u64, u64) {
+    let states = |slots: u64| {
+        let rest = memory.saturating_sub(8 * slots);
+        (rest * 8 / (8 * stride + 1)).min(slots / 4 * 3)
+    };
+    let most = (10..40).map(|bits| 1_u64 << bits).max_by_key(|slots| states(*slots));
+    let slots = most.unwrap_or(FIRST_SLOTS);
+    (states(slots), slots)
+}
+
+impl<'d, D: Device> Search<'d, D> {
+    /// Takes memory for a search from this state.
+    pub(crate) fn new(
+        device: &'d mut D,
+        code: &CardCode,
+        first: &[u8],
+        wanted: &Wanted,
+        memory: u64,
+    ) -> Result<Self, Trouble> {
+        device.load(&code.text)?;
+        let stride = u64::from(code.stride);
+        let (capacity, most_slots) = fit(memory, stride);
+        if capacity < 2 {
+            return Err(Trouble("too little memory on the card".into()));
+        }
+        let slots = FIRST_SLOTS.min(most_slots);
+        let mut search = Search {
+            device,
+            stride,
+            capacity,
+            slots,
+            most_slots,
+            block: [0; FIELDS],
+            block_at: 0,
+            counters: vec![0; COUNTERS],
+            allocated: Vec::new(),
+            levels: vec![0],
+        };
+        let dead_bytes = capacity.div_ceil(32) * 4;
+        search.block_at = search.allocate(8 * FIELDS as u64, None)?;
+        let pairs = [
+            (Field::Counters, 8 * COUNTERS as u64, Some(0)),
+            (Field::Taken, wanted.moves.max(1) as u64, Some(0)),
+            (Field::Faults, wanted.faults.len().max(1) as u64, Some(0)),
+            (Field::Target, stride, None),
+            (Field::Dead, dead_bytes, Some(0)),
+            (Field::Index, 8 * slots, Some(0)),
+            (Field::Arena, capacity * stride, None),
+        ];
+        for (field, bytes, fill) in pairs {
+            search.block[field as usize] = search.allocate(bytes, fill)?;
+        }
+        search.device.write(search.block[Field::Faults as usize], &wanted.faults)?;
+        search.block[Field::Mask as usize] = slots - 1;
+        search.block[Field::Capacity as usize] = capacity;
+        search.block[Field::Flags as usize] = if wanted.deadlocks { DEADLOCKS } else { 0 };
+        let mut state = first.to_vec();
+        state.resize(stride as usize, 0);
+        search.device.write(search.block[Field::Arena as usize], &state)?;
+        search.counters[Counter::Next as usize] = 1;
+        search.counters[Counter::Erroneous as usize] = u64::MAX;
+        search.counters[Counter::Found as usize] = u64::MAX;
+        search.write_counters()?;
+        search.run(REBUILD, 0, 1)?;
+        Ok(search)
+    }
+
+    fn allocate(&mut self, bytes: u64, fill: Option<u8>) -> Result<u64, Trouble> {
+        let address = self.device.allocate(bytes)?;
+        self.allocated.push(address);
+        if let Some(byte) = fill {
+            self.device.fill(address, bytes, byte)?;
+        }
+        Ok(address)
+    }
+
+    fn run(&mut self, kernel: &str, first: u64, end: u64) -> Result<(), Trouble> {
+        self.block[Field::First as usize] = first;
+        self.block[Field::End as usize] = end;
+        let bytes: Vec<u8> = self.block.iter().flat_map(|word| word.to_le_bytes()).collect();
+        self.device.write(self.block_at, &bytes)?;
+        self.device.launch(kernel, end - first, self.block_at)
+    }
+
+    fn write_counters(&mut self) -> Result<(), Trouble> {
+        let bytes: Vec<u8> = self.counters.iter().flat_map(|word| word.to_le_bytes()).collect();
+        self.device.write(self.block[Field::Counters as usize], &bytes)
+    }
+
+    fn read_counters(&mut self) -> Result<(), Trouble> {
+        let mut bytes = vec![0; 8 * COUNTERS];
+        self.device.read(self.block[Field::Counters as usize], &mut bytes)?;
+        for (word, bytes) in self.counters.iter_mut().zip(bytes.chunks_exact(8)) {
+            *word = u64::from_le_bytes(std::array::from_fn(|at| bytes[at]));
+        }
+        Ok(())
+    }
+
+    fn counter(&self, counter: Counter) -> u64 {
+        self.counters[counter as usize]
+    }
+
+    /// The sum over all groups.
+    fn sum(&self, which: usize) -> u64 {
+        let first = Counter::Groups as usize + which;
+        (0..GROUPS).map(|group| self.counters[first + group * GROUP_WORDS]).sum()
+    }
+
+    fn states(&self) -> u64 {
+        self.counter(Counter::Next).min(self.capacity) - self.counter(Counter::Dead)
+    }
+
+    fn memory(&self) -> u64 {
+        self.counter(Counter::Next).min(self.capacity) * self.stride + 8 * self.slots
+    }
+
+    /// Puts all states into an index that is twice as large; `false` if there is no room for one.
+    fn grow(&mut self, states: u64) -> Result<bool, Trouble> {
+        if self.slots >= self.most_slots {
+            return Ok(false);
+        }
+        let old = self.block[Field::Index as usize];
+        self.device.free(old);
+        self.allocated.retain(|address| *address != old);
+        self.slots *= 2;
+        self.block[Field::Index as usize] = self.allocate(8 * self.slots, Some(0))?;
+        self.block[Field::Mask as usize] = self.slots - 1;
+        self.run(REBUILD, 0, states)?;
+        Ok(true)
+    }
+
+    /// Expands a range of states; `None` if all went well.
+    fn expand(&mut self, code: &CardCode, first: u64, end: u64) -> Result<Option<End>, Trouble> {
+        loop {
+            let before = self.counters.clone();
+            self.run(EXPAND, first, end)?;
+            self.read_counters()?;
+            let mut trouble = [0; 4];
+            let tables = self.device.symbol(code.trouble.0)?;
+            self.device.read(tables + u64::from(code.trouble.1), &mut trouble)?;
+            if trouble != [0; 4] {
+                return Ok(Some(End::TooLong));
+            }
+            if self.counter(Counter::Asked) != 0 {
+                return Ok(Some(End::Asked));
+            }
+            if self.counter(Counter::Full) == 0 {
+                return Ok(None);
+            }
+            let next = self.counter(Counter::Next);
+            if next > self.capacity || !self.grow(next)? {
+                return Ok(Some(End::Limit(Stop::Memory)));
+            }
+            let (next, dead) = (next, self.counter(Counter::Dead));
+            self.counters = before;
+            self.counters[Counter::Next as usize] = next;
+            self.counters[Counter::Dead as usize] = dead;
+            self.write_counters()?;
+        }
+    }
+
+    /// Expands all levels.
+    pub(crate) fn explore(
+        &mut self,
+        code: &CardCode,
+        wanted: &Wanted,
+        budget: &mut Budget<'_>,
+    ) -> Result<Found, Trouble> {
+        let end = self.levels_until(code, wanted, budget)?;
+        let mut taken = vec![0; wanted.moves];
+        self.device.read(self.block[Field::Taken as usize], &mut taken)?;
+        let erroneous = self.counter(Counter::Erroneous);
+        let (states, memory) = (self.states(), self.memory());
+        let (arrivals, atomic_steps, errors) = (self.sum(0), self.sum(1), self.sum(2));
+        let depth = self.levels.len() as u64 - 1;
+        let is_wanted = matches!(end, End::Over | End::Limit(_)) && erroneous != u64::MAX;
+        let way = if is_wanted { Some(self.way_to(erroneous)?) } else { None };
+        let taken = taken.iter().map(|byte| *byte != 0).collect();
+        Ok(Found { end, states, arrivals, atomic_steps, errors, depth, memory, taken, way })
+    }
+
+    fn levels_until(
+        &mut self,
+        code: &CardCode,
+        wanted: &Wanted,
+        budget: &mut Budget<'_>,
+    ) -> Result<End, Trouble> {
+        let mut first = 0;
+        loop {
+            let level_end = self.counter(Counter::Next);
+            while first < level_end {
+                let progress = Progress {
+                    states: self.states(),
+                    transitions: 1 + self.sum(0),
+                    depth: self.levels.len() as u64,
+                    queue: self.counter(Counter::Next) - first,
+                    ..Progress::default()
+                };
+                if let Some(stop) = budget.check(progress) {
+                    return Ok(End::Limit(stop));
+                }
+                // Less than half full, so that most searches in it are short.
+                while 2 * self.counter(Counter::Next) > self.slots {
+                    let next = self.counter(Counter::Next);
+                    if !self.grow(next)? {
+                        break;
+                    }
+                }
+                let end = level_end.min(first + MOST_AT_ONCE);
+                if let Some(reason) = self.expand(code, first, end)? {
+                    return Ok(reason);
+                }
+                first = end;
+                if wanted.most_errors != 0 && self.sum(2) >= wanted.most_errors {
+                    return Ok(End::Over);
+                }
+            }
+            if self.counter(Counter::Next) == level_end {
+                return Ok(End::Over);
+            }
+            self.levels.push(level_end);
+            if wanted.depth.is_some_and(|depth| self.levels.len() as u64 >= depth) {
+                return Ok(End::Limit(Stop::Depth));
+            }
+        }
+    }
+
+    /// Whether the card has a state.
+    fn knows(&mut self, code: &CardCode, state: &[u8]) -> Result<bool, Trouble> {
+        /// So many slots are read at once.
+        const SLOTS: u64 = 16;
+        let hash = code.hash(state);
+        let (tag, mut slot) = (hash >> 40, hash & (self.slots - 1));
+        for _ in 0..self.slots / SLOTS + 2 {
+            let count = SLOTS.min(self.slots - slot);
+            let mut bytes = vec![0; 8 * count as usize];
+            self.device.read(self.block[Field::Index as usize] + 8 * slot, &mut bytes)?;
+            for entry in bytes.chunks_exact(8) {
+                let entry = u64::from_le_bytes(std::array::from_fn(|at| entry[at]));
+                if entry == 0 {
+                    return Ok(false);
+                }
+                let number = (entry & ((1 << 40) - 1)) - 1;
+                if entry >> 40 == tag && self.state(number)? == state {
+                    return Ok(true);
+                }
+            }
+            slot = (slot + count) & (self.slots - 1);
+        }
+        Ok(false)
+    }
+
+    /// Looks at some states all of whose successors the card should have: whether it has what the processor finds.
+    pub(crate) fn agrees(
+        &mut self,
+        code: &CardCode,
+        samples: u64,
+        successors: impl Fn(&[u8]) -> Option<Vec<Vec<u8>>>,
+    ) -> Result<bool, Trouble> {
+        let states = self.counter(Counter::Next).min(self.capacity);
+        let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+        for sample in 0..samples.min(states) {
+            // The first ones, where a mistake shows soonest, and any others.
+            random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            let number = if sample < samples / 4 { sample } else { (random >> 16) % states };
+            let mut dead = [0; 4];
+            let word = self.block[Field::Dead as usize] + number / 32 * 4;
+            self.device.read(word, &mut dead)?;
+            if u32::from_le_bytes(dead) >> (number % 32) & 1 != 0 {
+                continue;
+            }
+            let state = self.state(number)?;
+            let Some(after) = code.length(&state).and_then(|length| successors(&state[..length]))
+            else {
+                return Ok(false);
+            };
+            for mut next in after {
+                next.resize(self.stride as usize, 0);
+                if !self.knows(code, &next)? {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn state(&mut self, number: u64) -> Result<Vec<u8>, Trouble> {
+        let mut state = vec![0; self.stride as usize];
+        let at = self.block[Field::Arena as usize] + number * self.stride;
+        self.device.read(at, &mut state)?;
+        Ok(state)
+    }
+
+    /// The states from the first one to this one.
+    fn way_to(&mut self, number: u64) -> Result<Vec<Vec<u8>>, Trouble> {
+        let mut way = vec![self.state(number)?];
+        let mut level = self.levels.partition_point(|first| *first <= number) - 1;
+        self.block[Field::Flags as usize] |= SEEK;
+        while level > 0 {
+            let target = way.last().cloned().unwrap_or_default();
+            self.device.write(self.block[Field::Target as usize], &target)?;
+            self.counters[Counter::Found as usize] = u64::MAX;
+            self.write_counters()?;
+            let (first, end) = (self.levels[level - 1], self.levels[level]);
+            self.run(EXPAND, first, end)?;
+            self.read_counters()?;
+            let found = self.counter(Counter::Found);
+            if found == u64::MAX {
+                return Err(Trouble(format!(
+                    "state {number} of level {} has no predecessor on the card",
+                    self.levels.partition_point(|first| *first <= number) - 1
+                )));
+            }
+            way.push(self.state(found)?);
+            level -= 1;
+        }
+        way.reverse();
+        Ok(way)
+    }
+}
+
+impl<D: Device> Drop for Search<'_, D> {
+    fn drop(&mut self) {
+        for address in std::mem::take(&mut self.allocated) {
+            self.device.free(address);
+        }
+    }
+}
