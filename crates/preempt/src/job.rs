@@ -22,6 +22,7 @@ pub(crate) struct Job<'a> {
     pub(crate) threads: usize,
     pub(crate) stack: usize,
     pub(crate) timeouts: u32,
+    pub(crate) failures: u32,
     pub(crate) require_join: bool,
     pub(crate) spurious: u32,
     pub(crate) daemons: bool,
@@ -57,8 +58,9 @@ impl Learnt {
         let (spurious, daemons) = (job.spurious, job.daemons);
         let searched = job.search.is_none() && job.strategy.knows_weak_memory();
         let rc11 = job.memory == Memory::Rc11 && searched;
-        let (timeouts, all_rounds) = (job.timeouts, job.all_rounds);
-        let rules = Rules { timeouts, spurious, daemons, rc11, all_rounds, ..Rules::default() };
+        let (timeouts, failures, all_rounds) = (job.timeouts, job.failures, job.all_rounds);
+        let waits = Rules { timeouts, failures, all_rounds, ..Rules::default() };
+        let rules = Rules { spurious, daemons, rc11, ..waits };
         Learnt { rules, names: Names::default(), knowledge: Knowledge::default() }
     }
 }

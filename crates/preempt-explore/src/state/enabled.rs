@@ -96,9 +96,9 @@ impl ExecutionState {
         }
     }
 
-    /// Whether some wait could end because time is up, but so many have that others come first.
-    pub(crate) fn withholds_timeouts(&self) -> bool {
-        if self.fired < self.rules.timeouts {
+    /// Whether some wait could end because time is up, but so many have that others come first, which can move.
+    pub(crate) fn withholds_timeouts(&self, moves: &[Move]) -> bool {
+        if self.fired < self.rules.timeouts || moves.iter().all(|m| m.choice == Move::TIMEOUT) {
             return false;
         }
         let mut timeouts = Vec::new();

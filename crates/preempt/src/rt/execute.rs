@@ -61,7 +61,6 @@ impl Runtime {
             pulse: Arc::default(),
             names: FxHashMap::default(),
             weak_ordering: None,
-            weak_exchange: false,
             address: 0,
         }
     }

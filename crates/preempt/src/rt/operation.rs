@@ -1,6 +1,7 @@
 //! Visible operations of the current thread.
 
 use super::fiber::suspend;
+use super::fingerprint::Frame;
 use super::heap::leave_test;
 use super::runtime::Runtime;
 use super::time::wait_for_time;
@@ -122,6 +123,9 @@ impl Runtime {
 /// Lets other threads run. A thread that has looked at the clock since it last did so waits for time
 /// to pass: it passes, in larger and larger steps, so that every limit is reached soon.
 pub(crate) fn yield_now(runtime: &mut Runtime, site: Site) {
+    if runtime.run().is_probing() {
+        runtime.run().memory = runtime.memory(&Frame::here());
+    }
     if !runtime.run().rules.watch {
         runtime.run().rules.watch = true;
         runtime.stop(Ending::Restart);

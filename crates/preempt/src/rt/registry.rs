@@ -58,6 +58,8 @@ pub(crate) struct Registry {
     pub(super) spinning: Spinning,
     /// What threads panicked with, until they are joined.
     pub(super) payloads: FxHashMap<ThreadId, Box<dyn Any + Send>>,
+    /// What threads remembered each time that a comparison had failed for no reason.
+    pub(super) failures: Vec<(ThreadId, ObjectId, u64)>,
     /// Threads of scopes.
     pub(super) scoped: FxHashSet<ThreadId>,
 }
@@ -107,6 +109,7 @@ impl Registry {
         // A payload may panic when it is dropped.
         self.payloads.drain().for_each(|(_, payload)| std::mem::forget(payload));
         self.scoped.clear();
+        self.failures.clear();
         self.origins.clear();
         self.final_drop = None;
     }

@@ -47,8 +47,6 @@ pub(crate) struct Runtime {
     pub(crate) names: FxHashMap<ThreadId, String>,
     /// The address of the object that is about to be used, if it matters.
     pub(super) address: usize,
-    /// Whether some comparison may fail for no reason.
-    pub(crate) weak_exchange: bool,
     /// Whether an ordering weaker than SeqCst was asked for.
     pub(crate) weak_ordering: Option<Site>,
 }
