@@ -423,7 +423,7 @@ impl Check {
         let everything = self.unbounded && (self.stale.is_none() || found.reason.is_some());
         let outcome = match (found.failure, statistics.exhausted, finished) {
             (Some(failure), _, _) => Outcome::Failed(failure),
-            _ if matches!(found.reason, Some(Reason::Unseen | Reason::Nothing)) => {
+            _ if found.reason.is_some_and(Reason::is_final) => {
                 Outcome::Inconclusive(found.reason.unwrap_or(Reason::Unseen))
             }
             (None, true, _) => Outcome::Holds,

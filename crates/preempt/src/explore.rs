@@ -119,6 +119,7 @@ pub(crate) fn explore_here(job: &Job<'_>) -> Found {
                 .into(),
         );
     }
+    let outside_change = runtime.outside_change;
     drop(runtime);
     let failure = statistics.failure.clone().map(|finding| {
         let evidence = gather(job, &mut learnt, finding.schedule.clone());
@@ -127,6 +128,7 @@ pub(crate) fn explore_here(job: &Job<'_>) -> Found {
     });
     let reason = match halt {
         _ if unseen.is_some() => unseen,
+        _ if outside_change.is_some() => outside_change.map(Reason::Outside),
         Halt::Done if !has_operated => Some(Reason::Nothing),
         Halt::Time => Some(Reason::Time),
         Halt::Executions => Some(Reason::Executions),

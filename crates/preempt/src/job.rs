@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::pulse::Pulse;
 use crate::report::Reason;
-use crate::rt::{Knowledge, Runtime};
+use crate::rt::{Knowledge, Runtime, foreign};
 use crate::strategy::{Memory, Strategy};
 use preempt_explore::{Halt, Limits, Names, Rules, Session, Statistics};
 use std::sync::Arc;
@@ -85,15 +85,16 @@ pub(crate) fn on_worker<R: Send>(job: &Job<'_>, work: impl FnOnce() -> R) -> Opt
     let moved = Moved(work);
     let (sender, receiver) = channel::<()>();
     std::thread::scope(|scope| {
-        let worker = std::thread::Builder::new()
-            .name("preempt".into())
-            .stack_size(8 << 20)
-            .spawn_scoped(scope, move || {
+        let worker = std::thread::Builder::new().name("preempt".into()).stack_size(8 << 20);
+        let worker = foreign::unmarked(|| {
+            worker.spawn_scoped(scope, move || {
                 let (moved, _sender) = (moved, sender);
+                let _marks = foreign::Marks::new();
                 job.pulse.adopt();
                 (moved.0)()
             })
-            .ok()?;
+        });
+        let worker = worker.ok()?;
         job.pulse.watch(&receiver, job.patience, || {
             eprintln!(
                 "preempt: no operation for {:?}{}: the test computes without end, or spins on \

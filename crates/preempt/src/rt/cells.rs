@@ -19,6 +19,9 @@ pub(crate) fn touch(runtime: &mut Runtime, cell: &Slot, write: bool, site: Site)
     }
     runtime.before_operation();
     let object = cell.object(runtime, || 0);
+    if write {
+        cell.note_change(runtime, site);
+    }
     runtime.run().touch(object, write, site);
 }
 

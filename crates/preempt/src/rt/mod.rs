@@ -17,6 +17,7 @@ mod ends;
 mod execute;
 mod fiber;
 mod fingerprint;
+pub(crate) mod foreign;
 mod heap;
 mod local;
 mod operation;

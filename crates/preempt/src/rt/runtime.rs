@@ -47,6 +47,8 @@ pub(crate) struct Runtime {
     pub(crate) names: FxHashMap<ThreadId, String>,
     /// The address of the object that is about to be used, if it matters.
     pub(super) address: usize,
+    /// Where data that was made outside the body was changed for the first time.
+    pub(crate) outside_change: Option<Site>,
     /// Whether an ordering weaker than SeqCst was asked for.
     pub(crate) weak_ordering: Option<Site>,
 }

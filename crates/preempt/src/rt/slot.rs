@@ -52,6 +52,14 @@ impl Slot {
         object
     }
 
+    /// Notes that data which belongs to the object is changed here, which matters if it was made outside the body.
+    pub(crate) fn note_change(&self, runtime: &mut Runtime, site: Site) {
+        let address = (&raw const *self).addr();
+        if runtime.outside_change.is_none() && runtime.registry.externals.contains_key(&address) {
+            runtime.outside_change = Some(site);
+        }
+    }
+
     /// The name of the object, for whoever may outlive it.
     pub(crate) fn name(&self, runtime: &mut Runtime) -> Name {
         Name { epoch: runtime.registry.epoch, object: self.object(runtime, || 0) }

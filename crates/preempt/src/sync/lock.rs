@@ -93,6 +93,9 @@ impl Lock {
         if let (Some(action), Some(runtime)) = (action, rt::current()) {
             let object = self.object(runtime);
             let unchanged = u64::from(!mutated && !poisons);
+            if mutated || poisons {
+                self.slot.note_change(runtime, site);
+            }
             rt::operation(runtime, action, object, unchanged, 0, site);
         }
         if poisons {

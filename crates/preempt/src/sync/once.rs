@@ -56,12 +56,17 @@ impl Once {
     pub fn is_completed(&self) -> bool {
         match rt::current() {
             Some(runtime) => {
-                let object = self.slot.object(runtime, || 0);
+                let object = self.object(runtime);
                 rt::operation(runtime, Action::OnceCompleted, object, 0, 0, Location::caller())
                     == DONE
             }
             None => self.outside.is_completed(),
         }
+    }
+
+    /// The object; one that was made outside the body begins every execution as it was.
+    fn object(&self, runtime: &mut rt::Runtime) -> preempt_explore::ObjectId {
+        self.slot.object(runtime, || if self.outside.is_completed() { DONE } else { 0 })
     }
 
     #[track_caller]
@@ -73,7 +78,7 @@ impl Once {
             return self.outside.call_once(|| function(&OnceState(false)));
         };
         let site = Location::caller();
-        let object = self.slot.object(runtime, || 0);
+        let object = self.object(runtime);
         let before = rt::operation(runtime, Action::OnceEnter, object, force.into(), 0, site);
         if before == DONE {
             return;
