@@ -3,7 +3,7 @@
 use crate::evidence::{Evidence, line_of, writer};
 use crate::naming::binding;
 use preempt_core::{Change, Observations, ReadsFrom, Switch, Trace, TraceStep, Value, Waiting};
-use preempt_explore::{Access, Action, Ending, Event, Move, ObjectId, Site};
+use preempt_explore::{Access, Action, Ending, Event, Move, ObjectId, Operation, Site};
 use preempt_report::{Look, lanes};
 use rustc_hash::FxHashMap;
 
@@ -242,6 +242,10 @@ impl ObjectNames {
             Action::TryLock | Action::TryReadLock | Action::TryWriteLock => {
                 let outcome = if event.result == 1 { "got it" } else { "busy" };
                 format!("{object}.{} -> {outcome}", action.name())
+            }
+            Action::OnceCompleted if operation.first != 0 => format!("{object}.wait"),
+            Action::WriteUnlock if operation.second == Operation::DOWNGRADES => {
+                format!("{object}.downgrade")
             }
             Action::OnceCompleted => {
                 format!("{object}.{} -> {}", action.name(), event.result == 2)

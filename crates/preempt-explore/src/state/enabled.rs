@@ -1,6 +1,6 @@
 //! Which moves are possible in a state.
 
-use super::values::{Channel, ONCE_RUNNING, WAITING, WRITER};
+use super::values::{Channel, ONCE_DONE, ONCE_POISONED, ONCE_RUNNING, WAITING, WRITER};
 use super::{ExecutionState, Status, Thread};
 use crate::{Action, Move, ObjectId, Operation, ThreadId};
 
@@ -138,6 +138,11 @@ impl ExecutionState {
             }
             Action::Leave => value() >> 32 > operation.first,
             Action::OnceEnter => value() != ONCE_RUNNING,
+            Action::OnceCompleted => match operation.first {
+                Operation::WAITS => value() == ONCE_DONE || value() == ONCE_POISONED,
+                Operation::WAITS_FOR_SUCCESS => value() == ONCE_DONE,
+                _ => true,
+            },
             _ => true,
         }
     }

@@ -63,7 +63,7 @@ impl Runtime {
             names: FxHashMap::default(),
             weak_ordering: None,
             outside_change: None,
-            address: 0,
+            named: None,
         }
     }
 
@@ -132,9 +132,10 @@ impl Runtime {
         let left = unsafe { drive(this) };
         self.concluding = false;
         let ended = self.run().state.all_ended() && left.is_none() && !self.broken;
-        let seen = panicked.is_some_and(|thread| !self.registry.payloads.contains_key(&thread));
-        if ended && seen && self.last_words.len() == words {
-            // Another thread has joined the one that panicked and has gone on: the panic ends its thread only.
+        let joined = |thread: &ThreadId| !self.registry.payloads.contains_key(thread);
+        let later = self.last_words[words..].iter().map(|(thread, _)| thread);
+        if ended && panicked.is_some() && panicked.iter().chain(later).all(joined) {
+            // Others have joined all that panicked and have gone on: a panic ends its thread only.
             self.run().rules.outlives_panics = true;
             self.run().ending = Some(Ending::Restart);
         }

@@ -27,7 +27,7 @@ pub(crate) fn perform(runtime: *mut Runtime, operation: Operation) -> u64 {
     let action = operation.action;
     let operation = Operation { urgent: std::thread::panicking(), ..operation };
     // SAFETY: callers pass the runtime in `CURRENT`. The borrow ends with this statement.
-    let address = unsafe { std::mem::take(&mut (*runtime).address) };
+    let named = unsafe { (*runtime).named.take() };
     // SAFETY: as above.
     if unsafe { (*runtime).is_spinning(&operation) } {
         // SAFETY: as above.
@@ -40,7 +40,7 @@ pub(crate) fn perform(runtime: *mut Runtime, operation: Operation) -> u64 {
         // SAFETY: as above; `me` is the running thread.
         Step::Wait(me) => unsafe { suspend(&raw mut (*runtime).fibers, me) },
     };
-    if address != 0 {
+    if let Some((_, address)) = named.filter(|(object, _)| *object == operation.object) {
         // Others have run since the operation was announced.
         // SAFETY: as above.
         unsafe { (*runtime).check_address(address) };
@@ -66,6 +66,7 @@ fn may_panic(action: Action) -> bool {
             | Action::WriteLock
             | Action::Join
             | Action::OnceEnter
+            | Action::OnceCompleted
     )
 }
 

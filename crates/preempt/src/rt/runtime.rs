@@ -45,8 +45,8 @@ pub(crate) struct Runtime {
     pub(crate) pulse: Arc<Pulse>,
     /// Names given to threads in this execution.
     pub(crate) names: FxHashMap<ThreadId, String>,
-    /// The address of the object that is about to be used, if it matters.
-    pub(super) address: usize,
+    /// The object that was named last, and its address, if addresses matter.
+    pub(super) named: Option<(ObjectId, usize)>,
     /// Where data that was made outside the body was changed for the first time.
     pub(crate) outside_change: Option<Site>,
     /// Whether an ordering weaker than SeqCst was asked for.
@@ -134,7 +134,6 @@ impl Runtime {
     #[inline]
     pub(super) fn check_address(&mut self, address: usize) {
         if self.heap().enabled {
-            self.address = address;
             let _paused = Paused::new();
             if let Some(freed_by) = self.heap().freed_by(address) {
                 let me = self.run().current;

@@ -37,12 +37,16 @@ impl Slot {
     /// The object in the execution in progress. `value` is its value if it was made outside.
     #[inline]
     pub(crate) fn object(&self, runtime: &mut Runtime, value: impl FnOnce() -> u64) -> ObjectId {
-        runtime.check_address((&raw const *self).addr());
+        let address = (&raw const *self).addr();
+        runtime.check_address(address);
         let packed = self.0.load(Ordering::Relaxed);
         if (packed >> 32) as u32 == runtime.registry.epoch {
-            return ObjectId(packed as u32);
+            let object = ObjectId(packed as u32);
+            if runtime.heap().enabled {
+                runtime.named = Some((object, address));
+            }
+            return object;
         }
-        let address = (&raw const *self).addr();
         let object = match runtime.registry.externals.get(&address) {
             Some(&object) => object,
             // Nothing that is allocated for it belongs to the test.

@@ -5,6 +5,7 @@ use crate::rt::{self, Slot};
 use preempt_explore::{Action, ObjectId, Operation};
 use std::cell::UnsafeCell;
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
@@ -84,6 +85,7 @@ impl<T: ?Sized> Mutex<T> {
             site: Location::caller(),
             controlled: rt::is_controlled(),
             mutated: false,
+            _auto: PhantomData,
         };
         self.lock.warn(guard)
     }
@@ -118,7 +120,11 @@ pub struct MutexGuard<'a, T: ?Sized> {
     /// Whether the data was reached for writing. (Interior mutability goes unnoticed; then threads
     /// that poll the mutex are woken only when nothing else can move.)
     mutated: bool,
+    _auto: PhantomData<*const ()>,
 }
+
+// SAFETY: as for std's guard: a shared one gives shared access to the data, and nothing else.
+unsafe impl<T: ?Sized + Sync> Sync for MutexGuard<'_, T> {}
 
 impl<T: ?Sized> Deref for MutexGuard<'_, T> {
     type Target = T;
