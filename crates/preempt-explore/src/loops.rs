@@ -54,6 +54,11 @@ impl Loops {
         known.map(|outcome| &outcome.conduct)
     }
 
+    /// Whether nothing is known.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// Whether another outcome can be kept.
     pub(crate) fn has_room(&self) -> bool {
         self.count < MOST
