@@ -104,12 +104,14 @@ impl<T: ?Sized> UnsafeCell<T> {
 }
 
 impl<T: Default> Default for UnsafeCell<T> {
+    #[track_caller]
     fn default() -> Self {
         UnsafeCell::new(T::default())
     }
 }
 
 impl<T> From<T> for UnsafeCell<T> {
+    #[track_caller]
     fn from(value: T) -> Self {
         UnsafeCell::new(value)
     }
@@ -203,12 +205,14 @@ impl<T> Cell<T> {
 }
 
 impl<T: Default> Default for Cell<T> {
+    #[track_caller]
     fn default() -> Self {
         Cell::new(T::default())
     }
 }
 
 impl<T> From<T> for Cell<T> {
+    #[track_caller]
     fn from(value: T) -> Self {
         Cell::new(value)
     }

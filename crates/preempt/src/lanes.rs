@@ -109,7 +109,7 @@ fn step(thread: usize, threads: &[String], site: Site, text: String, switch: Swi
     }
 }
 
-/// Draws the lanes. Steps show the line; the file is the same for all or named with each.
+/// Draws the lanes, their header on a line of its own. Steps show the line; the file is the same for all or named with each.
 pub(crate) fn draw(trace: &Trace) -> String {
     let look = Look::plain(WIDTH).with_collapse(SHOWN);
     let file = trace.steps.first().map(|step| step.file.as_str()).unwrap_or_default();
@@ -121,7 +121,7 @@ pub(crate) fn draw(trace: &Trace) -> String {
         let name = step.file.rsplit(['/', '\\']).next().unwrap_or_default();
         step.text = format!("{} ({name}:{})", step.text, step.line);
     }
-    lanes::render(&trace, None, &look)
+    format!("\n{}", lanes::render(&trace, None, &look))
 }
 
 /// Short names for objects: the binding in whose line they were made, or their kind and a number.

@@ -46,7 +46,7 @@ pub(crate) struct Registry {
     pub(super) local_order: Vec<(ThreadId, usize)>,
     pub(super) arcs: Vec<Option<Site>>,
     /// Objects that are 1 when their threads have ended, if ends are visible.
-    pub(super) ends: FxHashMap<ThreadId, ObjectId>,
+    pub(super) ends: FxHashMap<ThreadId, (ObjectId, Option<Site>)>,
     /// Tags of Arcs whose address was taken.
     pub(super) raw_tags: FxHashMap<usize, Arc<dyn Any + Send + Sync>>,
     pub(super) final_drop: Option<Site>,
@@ -99,7 +99,7 @@ impl Registry {
         }
         self.ends.clear();
         if self.knowledge.ends {
-            self.ends.insert(ThreadId::MAIN, run.create(0));
+            self.ends.insert(ThreadId::MAIN, (run.create(0), None));
         }
         self.arcs.clear();
         self.raw_tags.clear();

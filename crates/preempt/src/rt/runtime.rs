@@ -166,15 +166,15 @@ impl Runtime {
     }
 
     /// A thread is about to run for the first time; called by its parent.
-    pub(super) fn announce(&mut self, child: ThreadId) {
+    pub(super) fn announce(&mut self, child: ThreadId, site: Site) {
         if self.registry.knowledge.ends {
             let end = self.run().create(0);
-            self.registry.ends.insert(child, end);
+            self.registry.ends.insert(child, (end, Some(site)));
         }
     }
 
-    /// What is to be set when the current thread ends, if ends are visible.
-    pub(super) fn end_of_current(&mut self) -> Option<ObjectId> {
+    /// What is to be set when the current thread ends, if ends are visible, and where it was spawned.
+    pub(super) fn end_of_current(&mut self) -> Option<(ObjectId, Option<Site>)> {
         let me = self.run().current;
         self.registry.ends.get(&me).copied()
     }

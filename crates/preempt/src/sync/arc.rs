@@ -284,7 +284,8 @@ impl<T: ?Sized> Clone for Arc<T> {
 
 impl<T: ?Sized> Drop for Arc<T> {
     fn drop(&mut self) {
-        self.count(Update::Sub);
+        // Nobody calls a destructor; the place where the value was made says which it is.
+        count(&self.tag, Action::Update(Update::Sub, 64), Order::Release, self.tag.site);
         // SAFETY: the fields are not used after this.
         let (inner, tag) =
             unsafe { (ManuallyDrop::take(&mut self.inner), ManuallyDrop::take(&mut self.tag)) };

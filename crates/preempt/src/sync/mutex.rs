@@ -92,12 +92,14 @@ impl<T: ?Sized> Mutex<T> {
 }
 
 impl<T: Default> Default for Mutex<T> {
+    #[track_caller]
     fn default() -> Self {
         Mutex::new(T::default())
     }
 }
 
 impl<T> From<T> for Mutex<T> {
+    #[track_caller]
     fn from(value: T) -> Self {
         Mutex::new(value)
     }
@@ -328,6 +330,7 @@ impl Condvar {
 }
 
 impl Default for Condvar {
+    #[track_caller]
     fn default() -> Self {
         Condvar::new()
     }

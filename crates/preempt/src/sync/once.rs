@@ -237,6 +237,7 @@ impl<T> OnceLock<T> {
 }
 
 impl<T> Default for OnceLock<T> {
+    #[track_caller]
     fn default() -> Self {
         OnceLock::new()
     }
@@ -364,6 +365,7 @@ impl<T: 'static, F: Fn() -> T> Deref for LazyLock<T, F> {
 }
 
 impl<T: Default> Default for LazyLock<T> {
+    #[track_caller]
     fn default() -> Self {
         LazyLock::new(T::default)
     }

@@ -59,7 +59,7 @@ where
     });
     // SAFETY: only the lifetime changes; see the contract of this function.
     let body = unsafe { std::mem::transmute::<Box<dyn FnOnce() + 'a>, Body>(body) };
-    let id = rt::spawn(runtime, name, stack, body);
+    let id = rt::spawn(runtime, name, stack, body, site);
     (id, packet)
 }
 
