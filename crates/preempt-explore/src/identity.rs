@@ -7,6 +7,7 @@
 //! Names are interned to small numbers, once per exploration, so that a state can be a flat
 //! vector. Workers that explore in parallel share the table.
 
+use crate::cuts::{Cut, Cuts};
 use crate::ids::{ObjectId, ThreadId};
 use crate::loops::{Conduct, Loops, Was};
 use rustc_hash::FxHashMap;
@@ -35,6 +36,7 @@ struct Shared {
 #[derive(Clone, Default)]
 pub struct Names {
     shared: Arc<Mutex<Shared>>,
+    cuts: Arc<Cuts>,
     threads: Vec<Vec<u32>>,
     objects: Vec<Vec<u32>>,
 }
@@ -47,13 +49,21 @@ impl Names {
 
     /// Notes how a loop behaves. Executions that have begun do not know it yet.
     pub(crate) fn set_loop(&self, key: u64, when: Vec<Was>, conduct: Conduct) {
+        if matches!(conduct, Conduct::GivesUp(_)) {
+            self.note_cut(Cut::Rounds);
+        }
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::make_mut(&mut shared.loops).insert(key, when, conduct);
     }
 
-    /// Whether loops give up after so many rounds that these were not explored one by one.
-    pub fn has_merged_rounds(&self) -> bool {
-        self.loops().gives_up
+    /// Notes that something is not explored.
+    pub(crate) fn note_cut(&self, cut: Cut) {
+        self.cuts.note(cut);
+    }
+
+    /// Whether something was not explored, in any execution with these names.
+    pub fn has_cut(&self, cut: Cut) -> bool {
+        self.cuts.contains(cut)
     }
 
     /// How many threads and objects have names.

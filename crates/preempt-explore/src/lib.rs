@@ -12,6 +12,7 @@
 
 pub mod caching;
 mod clock;
+mod cuts;
 pub mod delay;
 pub mod forward;
 mod histories;
@@ -49,6 +50,7 @@ mod random_programs;
 #[cfg(test)]
 mod random_worker_pools;
 
+pub use cuts::Cut;
 pub use identity::Names;
 pub use ids::{ObjectId, ThreadId};
 pub use operation::{Action, Move, Operation, Order, POINTER, Site, Update};

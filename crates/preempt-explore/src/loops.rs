@@ -44,8 +44,6 @@ struct Outcome {
 pub(crate) struct Loops {
     outcomes: FxHashMap<u64, Vec<Outcome>>,
     count: usize,
-    /// Whether some loop gives up after many rounds.
-    pub(crate) gives_up: bool,
 }
 
 impl Loops {
@@ -56,6 +54,11 @@ impl Loops {
         known.map(|outcome| &outcome.conduct)
     }
 
+    /// Whether nothing is known.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// Whether another outcome can be kept.
     pub(crate) fn has_room(&self) -> bool {
         self.count < MOST
@@ -63,7 +66,6 @@ impl Loops {
 
     /// Adds an outcome. Those that depend on more come first.
     pub(crate) fn insert(&mut self, key: u64, when: Vec<Was>, conduct: Conduct) {
-        self.gives_up |= matches!(conduct, Conduct::GivesUp(_));
         let list = self.outcomes.entry(key).or_default();
         if list.iter().any(|known| known.when == when) {
             return;

@@ -291,6 +291,12 @@ impl Operation {
     pub const SPURIOUS: u64 = 2;
     /// Second operand of a load that always reads the newest value, whatever its order.
     pub const NEWEST: u64 = 1;
+    /// Second operand of the release of a lock for writing that is held for reading from then on.
+    pub const DOWNGRADES: u64 = 3;
+    /// First operand of a look at an initialisation that waits for its end.
+    pub const WAITS: u64 = 1;
+    /// The same, where one that has failed is not enough.
+    pub const WAITS_FOR_SUCCESS: u64 = 2;
 
     /// An operation on an object.
     pub fn new(action: Action, object: ObjectId, first: u64, second: u64, site: Site) -> Self {

@@ -1,9 +1,12 @@
 //! Probabilistic concurrency testing: threads have random priorities, and at a few random steps
 //! the running thread falls to the lowest. A failure that needs d ordering constraints is found
 //! with probability at least 1/(n·k^(d−1)) per execution of n threads and k steps.
+//!
+//! A thread that yields waits for others, so it falls to the lowest as well: while it has the highest priority, those
+//! that it waits for would move only as often as fairness demands.
 
 use crate::random::{Random, Sampler, sample};
-use crate::{Driver, Halt, Move, Program, Run, Session};
+use crate::{Action, Driver, Halt, Move, Program, Run, Session};
 
 /// Executes again and again until a limit is reached.
 pub fn explore<P: Program>(session: &mut Session<'_, P>, depth: u32, seed: u64) -> Halt {
@@ -54,7 +57,8 @@ impl Driver for Priorities {
             }
         }
         let step = self.random.alternative(moves, best.1);
-        if self.changes.contains(&run.path.len()) {
+        let yields = run.state.thread(step.thread).operation.action == Action::Yield;
+        if yields || self.changes.contains(&run.path.len()) {
             self.lowest -= 1;
             self.priorities[step.thread.index()] = self.lowest;
         }

@@ -59,6 +59,17 @@ pub(crate) trait Sampler: Driver {
 /// Samples until a limit is reached. Graphs are told apart by hash; how many were seen exactly
 /// once estimates how much is still unseen (Good and Turing).
 pub(crate) fn sample<P: Program>(session: &mut Session<'_, P>, sampler: &mut impl Sampler) -> Halt {
+    // A sample is one of the executions that the program has, however it waits; finding out takes longer.
+    let tries_loops = std::mem::replace(&mut session.run.rules.tries_loops, false);
+    let halt = sample_as_they_come(session, sampler);
+    session.run.rules.tries_loops = tries_loops;
+    halt
+}
+
+fn sample_as_they_come<P: Program>(
+    session: &mut Session<'_, P>,
+    sampler: &mut impl Sampler,
+) -> Halt {
     let before: FxHashSet<u128> = session.statistics.graphs.keys().copied().collect();
     let mut seen: FxHashMap<u128, u32> = FxHashMap::default();
     let most = session.limits.stale.unwrap_or(u32::MAX);

@@ -56,6 +56,12 @@ impl<T> UnsafeCell<T> {
     pub fn into_inner(self) -> T {
         self.inner.into_inner()
     }
+
+    /// A pointer to the value of a cell that need not be there yet; what is done with it goes unnoticed.
+    pub const fn raw_get(this: *const Self) -> *mut T {
+        let offset = std::mem::offset_of!(UnsafeCell<T>, inner);
+        this.cast::<u8>().wrapping_add(offset).cast::<T>().cast_mut()
+    }
 }
 
 impl<T: ?Sized> UnsafeCell<T> {
@@ -98,12 +104,14 @@ impl<T: ?Sized> UnsafeCell<T> {
 }
 
 impl<T: Default> Default for UnsafeCell<T> {
+    #[track_caller]
     fn default() -> Self {
         UnsafeCell::new(T::default())
     }
 }
 
 impl<T> From<T> for UnsafeCell<T> {
+    #[track_caller]
     fn from(value: T) -> Self {
         UnsafeCell::new(value)
     }
@@ -161,6 +169,22 @@ impl<T> Cell<T> {
         self.inner.get()
     }
 
+    /// Changes the value by a function of it.
+    #[track_caller]
+    pub fn update(&self, function: impl FnOnce(T) -> T)
+    where
+        T: Copy,
+    {
+        self.set(function(self.get()));
+    }
+
+    /// A pointer to the value. Counts as a write.
+    #[track_caller]
+    pub fn as_ptr(&self) -> *mut T {
+        touch(&self.slot, true);
+        self.inner.as_ptr()
+    }
+
     /// Exchanges the values of two cells.
     #[track_caller]
     pub fn swap(&self, other: &Self) {
@@ -181,19 +205,51 @@ impl<T> Cell<T> {
 }
 
 impl<T: Default> Default for Cell<T> {
+    #[track_caller]
     fn default() -> Self {
         Cell::new(T::default())
     }
 }
 
 impl<T> From<T> for Cell<T> {
+    #[track_caller]
     fn from(value: T) -> Self {
         Cell::new(value)
     }
 }
 
-impl<T> fmt::Debug for Cell<T> {
+impl<T: Copy> Clone for Cell<T> {
+    #[track_caller]
+    fn clone(&self) -> Self {
+        Cell::new(self.get())
+    }
+}
+
+impl<T: PartialEq + Copy> PartialEq for Cell<T> {
+    #[track_caller]
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl<T: Eq + Copy> Eq for Cell<T> {}
+
+impl<T: PartialOrd + Copy> PartialOrd for Cell<T> {
+    #[track_caller]
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        self.get().partial_cmp(&other.get())
+    }
+}
+
+impl<T: Ord + Copy> Ord for Cell<T> {
+    #[track_caller]
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.get().cmp(&other.get())
+    }
+}
+
+impl<T: Copy + fmt::Debug> fmt::Debug for Cell<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Cell { .. }")
+        f.debug_struct("Cell").field("value", &self.get()).finish()
     }
 }

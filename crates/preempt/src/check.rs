@@ -31,7 +31,7 @@ pub struct Check {
     strategy: Strategy,
     limits: Limits,
     stack: usize,
-    timeouts: u32,
+    timeouts: Option<u32>,
     require_join: bool,
     spurious: u32,
     daemons: bool,
@@ -62,7 +62,7 @@ impl Check {
             strategy: Strategy::Portfolio,
             limits: Limits::default(),
             stack: 256 << 10,
-            timeouts: 1,
+            timeouts: None,
             require_join: false,
             spurious: 0,
             daemons: false,
@@ -100,7 +100,7 @@ impl Check {
     }
 
     /// Fail if what was requested cannot be explored within the limits: an inconclusive check is a
-    /// failure, and so is one that leaves out rounds of loops that give up.
+    /// failure, and so is one that leaves anything out, such as rounds of loops that give up.
     pub fn strict(mut self) -> Self {
         self.strict = true;
         self
@@ -154,9 +154,10 @@ impl Check {
         self
     }
 
-    /// How many timeouts may fire per execution while other threads could still move.
+    /// How many timeouts may fire per execution while other threads could still move: one, or eight if the check is
+    /// unbounded or strict.
     pub fn timeouts(mut self, timeouts: u32) -> Self {
-        self.timeouts = timeouts;
+        self.timeouts = Some(timeouts);
         self
     }
 
@@ -378,6 +379,7 @@ impl Check {
         limits.bound = self.bound;
         limits.stale = self.stale;
         limits.deadline = begin.checked_add(self.time);
+        let thorough = self.unbounded || self.strict;
         Job {
             body,
             limits,
@@ -385,7 +387,8 @@ impl Check {
             strategy: self.strategy,
             threads: self.threads,
             stack: self.stack,
-            timeouts: self.timeouts,
+            timeouts: self.timeouts.unwrap_or(if thorough { 8 } else { 1 }),
+            failures: if thorough { 3 } else { 1 },
             require_join: self.require_join,
             spurious: self.spurious,
             daemons: self.daemons,
@@ -420,7 +423,7 @@ impl Check {
         let everything = self.unbounded && (self.stale.is_none() || found.reason.is_some());
         let outcome = match (found.failure, statistics.exhausted, finished) {
             (Some(failure), _, _) => Outcome::Failed(failure),
-            _ if matches!(found.reason, Some(Reason::Unseen | Reason::Nothing)) => {
+            _ if found.reason.is_some_and(Reason::is_final) => {
                 Outcome::Inconclusive(found.reason.unwrap_or(Reason::Unseen))
             }
             (None, true, _) => Outcome::Holds,
@@ -461,25 +464,16 @@ impl Check {
         report
     }
 
-    /// Whether loops were not explored round by round. (That a comparison fails twice in a row for no reason adds
-    /// nothing that one failure does not show, unless it is counted.)
-    fn leaves_out_rounds(&self, report: &Report) -> bool {
-        report.unexplored.contains(&crate::explore::ROUNDS)
-    }
-
     /// What the check insists on and was not achieved, in words.
     fn unmet(&self, report: &Report, finished: Option<u32>) -> Option<String> {
-        let explored = match &report.outcome {
+        let is_weaker = match &report.outcome {
             Outcome::Failed(_) => return None,
             _ if self.replay.is_some() => return None,
-            Outcome::Holds | Outcome::HoldsWithinBound(_) if self.leaves_out_rounds(report) => {
-                self.strict
-            }
-            Outcome::Holds => return None,
-            Outcome::HoldsWithinBound(_) => false,
-            Outcome::Inconclusive(_) => self.strict,
+            Outcome::Holds if !self.strict || report.unexplored.is_empty() => return None,
+            Outcome::Holds | Outcome::HoldsWithinBound(_) => !report.unexplored.is_empty(),
+            Outcome::Inconclusive(_) => true,
         };
-        if explored {
+        if self.strict && is_weaker {
             return Some(format!("strict, and {}", report.covered()));
         }
         let least = self.min_preemptions.filter(|&least| finished.is_none_or(|b| b < least))?;

@@ -8,22 +8,28 @@ use crate::rt::Runtime;
 use crate::strategy::Strategy;
 use crate::unseen;
 use preempt_explore::{
-    Ending, Finding, Halt, Limits, Schedule, Session, Statistics, WorkerPool, caching, delay,
+    Cut, Ending, Finding, Halt, Limits, Schedule, Session, Statistics, WorkerPool, caching, delay,
     forward, iterative, optimal, pct, random, sampling, serve, sleep_sets,
 };
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Said where a loop gives up so late that its rounds were not explored one by one.
-pub(crate) const ROUNDS: &str =
-    "of loops that give up after more than 8 rounds, only that they see the next change or give up";
-
-/// Said where more waits could have timed out.
-const TIMEOUTS: &str =
-    "of timeouts while others can move, only as many per execution as Check::timeouts says";
-
-/// Said where comparisons may fail for no reason.
-const EXCHANGES: &str = "of compare_exchange_weak, only one failure for no reason in a row";
+/// What is said where something was left out.
+const CUTS: [(Cut, &str); 4] = [
+    (
+        Cut::Rounds,
+        "of loops that give up after more than 8 rounds, only that they see the next change or give up",
+    ),
+    (
+        Cut::GivingUpLate,
+        "of loops that count more than 1000 rounds, not that they give up while others can move",
+    ),
+    (
+        Cut::Timeouts,
+        "of timeouts while others can move, only as many per execution as Check::timeouts says",
+    ),
+    (Cut::Failures, "of compare_exchange_weak, only so many failures for no reason in a row"),
+];
 
 /// What is said of a schedule that is no execution of the test.
 const MISFIT: &str = "the schedule does not fit this test: it could not be followed to its end, so nothing was repeated";
@@ -59,7 +65,7 @@ pub(crate) fn explore_here(job: &Job<'_>) -> Found {
     let mut learnt = Learnt::new(job);
     let mut runtime = runtime(job, &learnt);
     let mut has_lost_rows = false;
-    let (mut has_operated, mut withholds_timeouts) = (false, false);
+    let mut has_operated = false;
     let (halt, mut statistics) = loop {
         let mut session =
             Session::new(&mut runtime, job.limits.clone(), learnt.rules, learnt.names.clone());
@@ -75,7 +81,6 @@ pub(crate) fn explore_here(job: &Job<'_>) -> Found {
         };
         learnt.rules = session.run.rules;
         has_operated |= session.run.has_operated;
-        withholds_timeouts |= session.run.withholds_timeouts;
         if halt == Halt::Restart {
             session.forget_rows();
         }
@@ -114,7 +119,7 @@ pub(crate) fn explore_here(job: &Job<'_>) -> Found {
                 .into(),
         );
     }
-    let weak_exchange = runtime.weak_exchange;
+    let outside_change = runtime.outside_change;
     drop(runtime);
     let failure = statistics.failure.clone().map(|finding| {
         let evidence = gather(job, &mut learnt, finding.schedule.clone());
@@ -123,22 +128,17 @@ pub(crate) fn explore_here(job: &Job<'_>) -> Found {
     });
     let reason = match halt {
         _ if unseen.is_some() => unseen,
+        _ if outside_change.is_some() => outside_change.map(Reason::Outside),
         Halt::Done if !has_operated => Some(Reason::Nothing),
         Halt::Time => Some(Reason::Time),
         Halt::Executions => Some(Reason::Executions),
         Halt::States => Some(Reason::States),
         Halt::Done | Halt::Failure | Halt::Restart => None,
     };
-    let mut unexplored = Vec::new();
-    if !learnt.rules.all_rounds && learnt.names.has_merged_rounds() {
-        unexplored.push(ROUNDS);
-    }
-    if withholds_timeouts {
-        unexplored.push(TIMEOUTS);
-    }
-    if weak_exchange && learnt.rules.weak {
-        unexplored.push(EXCHANGES);
-    }
+    let cut = |(cut, _): &&(Cut, _)| {
+        learnt.names.has_cut(*cut) && !(*cut == Cut::Rounds && learnt.rules.all_rounds)
+    };
+    let unexplored = CUTS.iter().filter(cut).map(|(_, words)| *words).collect();
     Found { statistics, failure, reason, notes, unexplored }
 }
 

@@ -30,6 +30,8 @@ pub enum FailureKind {
     Memory,
     /// A thread is blocked by something that preempt does not control.
     Blocked,
+    /// The test spawns a thread that preempt does not control.
+    Uncontrolled,
     /// Nothing failed, but the check is strict and not everything that it requires was explored.
     Inconclusive,
     /// The input to preempt cannot be used.
@@ -303,6 +305,12 @@ fn trouble(evidence: &Evidence) -> Description {
             let (file, line) = site.map_or((String::new(), 0), |s| (s.file().into(), s.line()));
             (FailureKind::Memory, format!("{message}, after the last step shown"), file, line)
         }
+        Some(Trouble::Uncontrolled) => plain(
+            FailureKind::Uncontrolled,
+            "the test spawns a thread that preempt does not control: import preempt::thread in place of std::thread, and \
+             preempt::sync in place of std::sync"
+                .into(),
+        ),
         Some(Trouble::Abort) => plain(FailureKind::Memory, "the test called abort".into()),
         Some(Trouble::DoublePanic(note)) => (
             FailureKind::Panic,

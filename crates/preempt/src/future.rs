@@ -8,7 +8,7 @@
 use crate::rt::{self, Slot};
 use crate::thread;
 use preempt_explore::{Action, Operation};
-use std::future::Future;
+pub use std::future::*;
 use std::panic::Location;
 use std::pin::{Pin, pin};
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::pulse::Pulse;
 use crate::report::Reason;
-use crate::rt::{Knowledge, Runtime};
+use crate::rt::{Knowledge, Runtime, foreign};
 use crate::strategy::{Memory, Strategy};
 use preempt_explore::{Halt, Limits, Names, Rules, Session, Statistics};
 use std::sync::Arc;
@@ -22,6 +22,7 @@ pub(crate) struct Job<'a> {
     pub(crate) threads: usize,
     pub(crate) stack: usize,
     pub(crate) timeouts: u32,
+    pub(crate) failures: u32,
     pub(crate) require_join: bool,
     pub(crate) spurious: u32,
     pub(crate) daemons: bool,
@@ -57,8 +58,9 @@ impl Learnt {
         let (spurious, daemons) = (job.spurious, job.daemons);
         let searched = job.search.is_none() && job.strategy.knows_weak_memory();
         let rc11 = job.memory == Memory::Rc11 && searched;
-        let (timeouts, all_rounds) = (job.timeouts, job.all_rounds);
-        let rules = Rules { timeouts, spurious, daemons, rc11, all_rounds, ..Rules::default() };
+        let (timeouts, failures, all_rounds) = (job.timeouts, job.failures, job.all_rounds);
+        let waits = Rules { timeouts, failures, all_rounds, ..Rules::default() };
+        let rules = Rules { spurious, daemons, rc11, ..waits };
         Learnt { rules, names: Names::default(), knowledge: Knowledge::default() }
     }
 }
@@ -83,15 +85,16 @@ pub(crate) fn on_worker<R: Send>(job: &Job<'_>, work: impl FnOnce() -> R) -> Opt
     let moved = Moved(work);
     let (sender, receiver) = channel::<()>();
     std::thread::scope(|scope| {
-        let worker = std::thread::Builder::new()
-            .name("preempt".into())
-            .stack_size(8 << 20)
-            .spawn_scoped(scope, move || {
+        let worker = std::thread::Builder::new().name("preempt".into()).stack_size(8 << 20);
+        let worker = foreign::unmarked(|| {
+            worker.spawn_scoped(scope, move || {
                 let (moved, _sender) = (moved, sender);
+                let _marks = foreign::Marks::new();
                 job.pulse.adopt();
                 (moved.0)()
             })
-            .ok()?;
+        });
+        let worker = worker.ok()?;
         job.pulse.watch(&receiver, job.patience, || {
             eprintln!(
                 "preempt: no operation for {:?}{}: the test computes without end, or spins on \

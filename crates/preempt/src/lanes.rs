@@ -3,7 +3,7 @@
 use crate::evidence::{Evidence, line_of, writer};
 use crate::naming::binding;
 use preempt_core::{Change, Observations, ReadsFrom, Switch, Trace, TraceStep, Value, Waiting};
-use preempt_explore::{Access, Action, Ending, Event, Move, ObjectId, Site};
+use preempt_explore::{Access, Action, Ending, Event, Move, ObjectId, Operation, Site};
 use preempt_report::{Look, lanes};
 use rustc_hash::FxHashMap;
 
@@ -109,7 +109,7 @@ fn step(thread: usize, threads: &[String], site: Site, text: String, switch: Swi
     }
 }
 
-/// Draws the lanes. Steps show the line; the file is the same for all or named with each.
+/// Draws the lanes, their header on a line of its own. Steps show the line; the file is the same for all or named with each.
 pub(crate) fn draw(trace: &Trace) -> String {
     let look = Look::plain(WIDTH).with_collapse(SHOWN);
     let file = trace.steps.first().map(|step| step.file.as_str()).unwrap_or_default();
@@ -121,7 +121,7 @@ pub(crate) fn draw(trace: &Trace) -> String {
         let name = step.file.rsplit(['/', '\\']).next().unwrap_or_default();
         step.text = format!("{} ({name}:{})", step.text, step.line);
     }
-    lanes::render(&trace, None, &look)
+    format!("\n{}", lanes::render(&trace, None, &look))
 }
 
 /// Short names for objects: the binding in whose line they were made, or their kind and a number.
@@ -242,6 +242,10 @@ impl ObjectNames {
             Action::TryLock | Action::TryReadLock | Action::TryWriteLock => {
                 let outcome = if event.result == 1 { "got it" } else { "busy" };
                 format!("{object}.{} -> {outcome}", action.name())
+            }
+            Action::OnceCompleted if operation.first != 0 => format!("{object}.wait"),
+            Action::WriteUnlock if operation.second == Operation::DOWNGRADES => {
+                format!("{object}.downgrade")
             }
             Action::OnceCompleted => {
                 format!("{object}.{} -> {}", action.name(), event.result == 2)

@@ -90,6 +90,8 @@ mod strategy;
 #[cfg(feature = "check")]
 pub mod sync;
 #[cfg(feature = "check")]
+pub mod task;
+#[cfg(feature = "check")]
 pub mod thread;
 #[cfg(feature = "check")]
 pub mod time;
@@ -115,6 +117,8 @@ pub use report::{Bound, Outcome, Reason, Report};
 pub use rt::{Allocator, Static};
 #[cfg(feature = "check")]
 pub use strategy::{Memory, Strategy};
+#[cfg(feature = "check")]
+pub use sync::unsize;
 
 /// See [`Allocator`].
 #[cfg(all(feature = "check", feature = "allocator"))]

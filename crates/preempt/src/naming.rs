@@ -21,23 +21,93 @@ pub(crate) fn candidates(file: &str) -> Vec<PathBuf> {
     here.ancestors().take(6).map(|folder| folder.join(Path::new(file))).collect()
 }
 
-/// The last `let name =`, `name:` or `static name:` before the column.
+/// The last `let name =`, `name:` or `static name:` before the column, and where in it: `pair.1`, `list[2]`.
 fn binding_in(line: &str, column: usize) -> Option<String> {
     let before: String = line.chars().take(column).collect();
+    let after: String = line.chars().skip(column).collect();
     let before = before.trim_start();
     if let Some(rest) = before.strip_prefix("let ") {
-        let rest = rest.trim_start();
-        let rest = rest.strip_prefix("mut ").unwrap_or(rest);
-        let name = identifier(rest)?;
-        let after = rest[name.len()..].trim_start();
-        return (after.starts_with('=') || after.starts_with(':')).then(|| name.to_string());
+        let (pattern, value) = rest.split_once('=')?;
+        let (pattern, _) = pattern.rsplit_once(':').unwrap_or((pattern, ""));
+        let pattern = pattern.trim();
+        let path = path_in(value, &after);
+        if let Some(names) = pattern.strip_prefix('(').and_then(|names| names.strip_suffix(')')) {
+            // Each name of a pattern stands for one part of the tuple.
+            let (first, path) = path.split_first()?;
+            let Part::Field(index) = first else { return None };
+            let name = names.split(',').nth(*index)?;
+            return whole_identifier(without_mut(name)).map(|name| named(name, path));
+        }
+        return whole_identifier(without_mut(pattern)).map(|name| named(name, &path));
     }
     // A field of a struct that is being made: the last `name:` with a single colon.
     let is_single = |at: usize| !before[at + 1..].starts_with(':') && !before[..at].ends_with(':');
     let (at, _) = before.rmatch_indices(':').find(|&(at, _)| is_single(at))?;
     let head = &before[..at];
     let start = head.rfind(|c: char| !c.is_alphanumeric() && c != '_').map_or(0, |at| at + 1);
-    identifier(&head[start..]).filter(|name| start + name.len() == head.len()).map(str::to_string)
+    let name = whole_identifier(&head[start..])?;
+    Some(named(name, &path_in(&before[at + 1..], &after)))
+}
+
+/// A part of a tuple or of an array.
+#[derive(Clone, Copy)]
+enum Part {
+    Field(usize),
+    Element(usize),
+}
+
+fn named(name: &str, path: &[Part]) -> String {
+    path.iter().fold(name.to_string(), |name, part| match part {
+        Part::Field(index) => format!("{name}.{index}"),
+        Part::Element(index) => format!("{name}[{index}]"),
+    })
+}
+
+/// Which parts of tuples and arrays are being made between two pieces of text.
+fn path_in(before: &str, after: &str) -> Vec<Part> {
+    // What is open, and how many commas it has so far.
+    let mut open: Vec<(char, usize)> = Vec::new();
+    let mut previous = ' ';
+    for c in before.chars() {
+        let called = previous.is_alphanumeric() || matches!(previous, '_' | '>' | '!');
+        match c {
+            '(' if called => open.push(('f', 0)),
+            '(' | '[' | '{' => open.push((c, 0)),
+            ')' | ']' | '}' => drop(open.pop()),
+            ',' => open.iter_mut().rev().take(1).for_each(|(_, commas)| *commas += 1),
+            _ => {}
+        }
+        if !c.is_whitespace() {
+            previous = c;
+        }
+    }
+    // Parentheses around a single value make no tuple.
+    let mut followed = vec![false; open.len()];
+    let (mut depth, mut closed) = (0, 0);
+    for c in after.chars() {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' if depth > 0 => depth -= 1,
+            ')' | ']' | '}' => closed += 1,
+            ',' if depth == 0 && closed < open.len() => followed[open.len() - 1 - closed] = true,
+            _ => {}
+        }
+    }
+    let part = |(&(kind, commas), followed): (&(char, usize), bool)| match kind {
+        '(' if commas > 0 || followed => Some(Part::Field(commas)),
+        '[' => Some(Part::Element(commas)),
+        _ => None,
+    };
+    open.iter().zip(followed).filter_map(part).collect()
+}
+
+fn without_mut(pattern: &str) -> &str {
+    let pattern = pattern.trim();
+    pattern.strip_prefix("mut ").unwrap_or(pattern).trim()
+}
+
+fn whole_identifier(text: &str) -> Option<&str> {
+    identifier(text).filter(|name| name.len() == text.len())
 }
 
 fn identifier(text: &str) -> Option<&str> {
@@ -77,7 +147,20 @@ mod tests {
             name("static HITS: AtomicUsize = AtomicUsize::new(0);", "= Atomic"),
             some("HITS")
         );
-        assert_eq!(name("let (a, b) = (Mutex::new(0), Mutex::new(0));", "Mutex"), None);
+        let pair = "let (a, mut b) = (Mutex::new(0), RwLock::new([Once::new(), Barrier::new(1)]));";
+        assert_eq!(name(pair, "Mutex"), some("a"));
+        assert_eq!(name(pair, "RwLock"), some("b"));
+        assert_eq!(name(pair, "Barrier"), some("b[1]"));
+        let shared = "let shared = Arc::new((Mutex::new(f(1, 2)), Condvar::new(), (Once::new())));";
+        assert_eq!(name(shared, "Arc"), some("shared"));
+        assert_eq!(name(shared, "Mutex"), some("shared.0"));
+        assert_eq!(name(shared, "Condvar"), some("shared.1"));
+        assert_eq!(name(shared, "Once"), some("shared.2"));
+        let list = "Shared { list: [AtomicBool::new(true), AtomicU8::new(1)], one: Once::new() }";
+        assert_eq!(name(list, "AtomicU8"), some("list[1]"));
+        assert_eq!(name(list, "Once"), some("one"));
+        assert_eq!(name("let (a, b) = pair(Mutex::new(0), Mutex::new(0));", "Mutex"), None);
+        assert_eq!(name("let Some(a) = Some(Mutex::new(0));", "Mutex"), None);
         assert_eq!(name("std::sync::Arc::new(Mutex::new(0))", "Mutex"), None);
         assert_eq!(name("", ""), None);
     }

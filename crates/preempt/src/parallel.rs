@@ -9,6 +9,7 @@
 use crate::explore::explore_here;
 use crate::job::{Found, Job, lost_worker, on_worker};
 use crate::report::Reason;
+use crate::rt::foreign;
 use crate::strategy::Strategy;
 use preempt_explore::Limits;
 use std::sync::Arc;
@@ -16,6 +17,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Explores on threads of their own: a panic that cannot be unwound costs only that thread.
 pub(crate) fn explore(job: &Job<'_>) -> Found {
+    foreign::unmarked(|| explore_unmarked(job))
+}
+
+fn explore_unmarked(job: &Job<'_>) -> Found {
     if job.threads == 1 || job.strategy == Strategy::PartialOrders {
         return on_worker(job, || explore_here(job)).unwrap_or_else(lost_worker);
     }

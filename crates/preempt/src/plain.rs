@@ -20,6 +20,24 @@ pub mod time {
     pub use std::time::*;
 }
 
+/// Tasks: `std::task`.
+pub mod task {
+    pub use std::task::*;
+}
+
+/// Futures: `std::future`.
+pub mod future {
+    pub use std::future::*;
+}
+
+/// An `Arc` as one of a trait object or a slice: `unsize::<_, dyn Trait>(arc, |arc| arc)`.
+pub fn unsize<T: ?Sized, U: ?Sized>(
+    arc: std::sync::Arc<T>,
+    convert: impl FnOnce(std::sync::Arc<T>) -> std::sync::Arc<U>,
+) -> std::sync::Arc<U> {
+    convert(arc)
+}
+
 /// Cells: `std::cell`, with `with` and `with_mut` for `UnsafeCell`.
 pub mod cell {
     pub use std::cell::{

@@ -7,6 +7,7 @@ use preempt_core::grouped;
 use preempt_explore::Terminal;
 use rustc_hash::FxHashMap;
 use std::fmt;
+use std::panic::Location;
 use std::time::Duration;
 
 /// What an exploration concluded.
@@ -41,11 +42,27 @@ pub enum Reason {
     Unseen,
     /// The test does nothing that preempt sees.
     Nothing,
+    /// Data that was made outside the test body is changed in it, here, so that executions begin differently.
+    Outside(&'static Location<'static>),
+}
+
+impl Reason {
+    /// Whether nothing that was explored is a proof.
+    pub(crate) fn is_final(self) -> bool {
+        matches!(self, Reason::Unseen | Reason::Nothing | Reason::Outside(_))
+    }
 }
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        let text = match self {
+            Reason::Outside(site) => {
+                return write!(
+                    f,
+                    "data that was made outside the test body is changed at {site}, so every execution finds what the \
+                     last one has left; make it inside the body, or use preempt::statics!"
+                );
+            }
             Reason::Time => "time was up",
             Reason::Executions => "the limit on executions was reached",
             Reason::States => "the limit on states was reached",
@@ -56,7 +73,8 @@ impl fmt::Display for Reason {
                 "the test does nothing that preempt sees; are its threads, locks and atomics std's? Import \
                  preempt::thread and preempt::sync in place of std::thread and std::sync"
             }
-        })
+        };
+        f.write_str(text)
     }
 }
 

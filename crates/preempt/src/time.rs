@@ -6,7 +6,7 @@
 use crate::rt;
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 
-pub use std::time::{Duration, SystemTime, SystemTimeError, UNIX_EPOCH};
+pub use std::time::{Duration, SystemTime, SystemTimeError, TryFromFloatSecsError, UNIX_EPOCH};
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 enum Moment {

@@ -124,3 +124,21 @@ fn pointers_to_nowhere() {
         });
     }
 }
+
+/// A cell that was used and then freed is no concern of the next operation on something else.
+#[test]
+fn objects_that_were_used_before_they_were_freed_are_fine() {
+    let report = Check::new().run(|| {
+        let mut value = 0;
+        let pointer = AtomicPtr::new(&raw mut value);
+        let cell = Box::new(preempt::cell::Cell::new(1));
+        cell.set(2);
+        drop(cell);
+        let number = Box::new(AtomicUsize::new(1));
+        assert_eq!(format!("{number:?}"), "1");
+        drop(number);
+        assert!(!pointer.load(SeqCst).is_null());
+        thread::spawn(|| ()).join().unwrap();
+    });
+    assert!(report.passed(), "{report}");
+}

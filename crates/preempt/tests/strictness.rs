@@ -223,3 +223,64 @@ fn what_weakens_a_test_is_said_although_output_is_captured() {
     let (passed, _, text) = run("error", "0");
     assert!(!passed && text.contains("returned an error: \"refused\""), "{text}");
 }
+
+/// Every step has a line of the test, also where no code of the test calls the operation.
+#[test]
+fn steps_are_at_lines_of_the_test() {
+    use preempt::sync::{Barrier, Condvar, Once, OnceLock, RwLock};
+    preempt::statics! {
+        static HITS: AtomicUsize = AtomicUsize::new(0);
+    }
+    struct Late;
+    impl Drop for Late {
+        fn drop(&mut self) {
+            HITS.fetch_add(1, SeqCst);
+        }
+    }
+    preempt::thread_local! {
+        static LATE: Late = const { Late };
+    }
+    #[derive(Default)]
+    struct Made {
+        mutex: Mutex<u8>,
+        lock: RwLock<u8>,
+        condition: Condvar,
+        cell: OnceLock<u8>,
+        number: AtomicUsize,
+    }
+    let found = failure(patient(), || {
+        let made = Arc::new(Made::default());
+        let theirs = made.clone();
+        let other = thread::spawn(move || {
+            LATE.with(|_| ());
+            *theirs.mutex.lock().unwrap() += 1;
+            *theirs.lock.write().unwrap() += 1;
+            theirs.condition.notify_all();
+            theirs.number.fetch_add(1, SeqCst);
+            theirs.cell.get_or_init(|| 1);
+        });
+        other.is_finished();
+        let (sender, receiver) = mpsc::channel();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                LATE.with(|_| ());
+                sender.send(1).unwrap();
+            });
+        });
+        drop(sender);
+        assert_eq!(receiver.into_iter().count(), 1);
+        assert!(Arc::strong_count(&made) <= 2);
+        Barrier::new(1).wait();
+        Once::new().call_once(|| ());
+        preempt::future::block_on(async { preempt::future::yield_now().await });
+        let waits = thread::spawn(|| thread::park_timeout(Duration::from_secs(1)));
+        waits.thread().unpark();
+        waits.join().unwrap();
+        other.join().unwrap();
+        assert_eq!(Arc::strong_count(&made), 2, "on purpose");
+    });
+    assert_eq!(found.kind, preempt::FailureKind::Panic, "{found}");
+    let steps = found.trace.steps.iter().filter(|step| !step.file.ends_with("strictness.rs"));
+    let steps: Vec<_> = steps.map(|s| format!("{} at {}:{}", s.text, s.file, s.line)).collect();
+    assert!(steps.is_empty(), "{steps:#?}");
+}

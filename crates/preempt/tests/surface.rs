@@ -1,65 +1,69 @@
 //! The same code against std and against the facade: what compiles there must compile here, and do the same.
+//!
+//! The body names every stable public item of std's `sync`, `sync::atomic`, `sync::mpsc`, `thread`, `time`, `cell`, `task`
+//! and `future` that the facade can have. What it cannot have is listed in the reference, with reasons.
+#![allow(clippy::duplicate_mod, reason = "once with std's names and once with the facade's")]
 #![allow(
     clippy::incompatible_msrv,
     reason = "the std to compare with is that of the newest compiler"
 )]
 
-macro_rules! surface {
-    ($name:ident, $library:ident) => {
-        mod $name {
-            use $library::sync::Arc;
-            use $library::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*};
-
-            pub(super) fn body() {
-                let number = AtomicUsize::new(1);
-                assert_eq!(number.update(SeqCst, SeqCst, |n| n + 1), 1);
-                assert_eq!(number.try_update(AcqRel, Acquire, |n| n.checked_sub(3)), Err(2));
-                assert_eq!(number.try_update(AcqRel, Acquire, |n| Some(n + 1)), Ok(2));
-                assert_eq!(number.load(SeqCst), 3);
-
-                let mut values = [1_u32, 2, 3];
-                let first = values.as_mut_ptr();
-                let pointer = AtomicPtr::new(first);
-                assert_eq!(pointer.fetch_ptr_add(2, SeqCst), first);
-                assert_eq!(pointer.fetch_ptr_sub(1, AcqRel), first.wrapping_add(2));
-                assert_eq!(pointer.fetch_byte_add(4, Release), first.wrapping_add(1));
-                assert_eq!(pointer.fetch_byte_sub(8, Acquire), first.wrapping_add(2));
-                assert_eq!(pointer.fetch_or(1, Relaxed), first);
-                assert_eq!(pointer.fetch_xor(3, SeqCst).addr(), first.addr() | 1);
-                assert_eq!(pointer.fetch_and(!3, SeqCst).addr(), first.addr() | 2);
-                assert_eq!(pointer.load(SeqCst), first);
-
-                let list: Arc<[u32]> = Arc::from(vec![1, 2]);
-                let collected: Arc<[u32]> = (1..3).collect();
-                assert_eq!(list, collected);
-                assert_eq!(&*Arc::<[u32]>::from([1, 2]), &*Arc::<[u32]>::from(&[1, 2][..]));
-                let text: Arc<str> = Arc::from("text");
-                assert_eq!(text, Arc::<str>::from(String::from("text")));
-                let shown: Arc<dyn std::fmt::Debug> =
-                    Arc::from(Box::new(7) as Box<dyn std::fmt::Debug>);
-                assert_eq!(format!("{shown:?}"), "7");
-                assert!(Arc::<[u32]>::default().is_empty());
-
-                let shared = Arc::new(String::from("shared"));
-                let weak = Arc::downgrade(&shared);
-                assert_eq!((weak.strong_count(), weak.weak_count()), (1, 1));
-                let other = shared.clone();
-                assert_eq!(Arc::unwrap_or_clone(shared), "shared");
-                assert_eq!(Arc::unwrap_or_clone(other), "shared");
-                assert!(weak.upgrade().is_none());
-            }
-        }
-    };
+#[path = "surface"]
+mod on_std {
+    pub(super) use std::{cell, future, hint, sync, task, thread, thread_local, time};
+    #[path = "auto_traits.rs"]
+    pub(super) mod auto_traits;
+    #[path = "body.rs"]
+    pub(super) mod body;
 }
 
-surface!(on_std, std);
-surface!(on_preempt, preempt);
+#[path = "surface"]
+mod on_preempt {
+    pub(super) use preempt::{cell, future, hint, sync, task, thread, thread_local, time};
+    #[path = "auto_traits.rs"]
+    pub(super) mod auto_traits;
+    #[path = "body.rs"]
+    pub(super) mod body;
+}
 
 #[test]
 fn the_facade_has_what_std_has() {
-    on_std::body();
+    on_std::body::body();
+    on_std::body::lazy_values();
+    on_preempt::body::lazy_values();
     // Out of control and under control.
-    on_preempt::body();
-    let report = preempt::Check::new().run(on_preempt::body);
+    on_preempt::body::body();
+    let report = preempt::Check::new().run(on_preempt::body::body);
     assert!(matches!(report.outcome, preempt::Outcome::Holds), "{report}");
+}
+
+#[test]
+fn auto_traits_are_those_of_std() {
+    let pairs =
+        on_preempt::auto_traits::auto_traits().into_iter().zip(on_std::auto_traits::auto_traits());
+    let others: Vec<_> = pairs.filter(|(ours, stds)| ours != stds).collect();
+    assert!(others.is_empty(), "{others:#?}");
+}
+
+/// What compiles by itself with std's `Arc` is asked for with ours.
+#[test]
+fn trait_objects_are_asked_for() {
+    use preempt::sync::Arc;
+    let report = preempt::Check::new().run(|| {
+        let number = preempt::unsize::<_, dyn std::fmt::Display>(Arc::new(7), |arc| arc);
+        assert_eq!(number.to_string(), "7");
+        let other = number.clone();
+        assert_eq!(Arc::strong_count(&number), 2);
+        drop(other);
+        let slice = preempt::unsize::<_, [i32]>(Arc::new([1, 2]), |arc| arc);
+        assert_eq!(slice.len(), 2);
+    });
+    assert!(matches!(report.outcome, preempt::Outcome::Holds), "{report}");
+    let report = preempt::Check::new().run(|| {
+        let kept = preempt::unsize::<_, dyn std::fmt::Display>(Arc::new(7), |arc| arc);
+        std::mem::forget(kept);
+        preempt::choose(1);
+    });
+    let kind = report.failure().map(|failure| failure.kind);
+    assert_eq!(kind, Some(preempt::FailureKind::Leak), "{report}");
 }

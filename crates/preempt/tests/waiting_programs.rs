@@ -1,5 +1,5 @@
-//! A generator of programs that wait: locks of many kinds, flags, loops that give up and then park, condition
-//! variables, with pauses of any shape; correct, and with one planted mistake. The verdict follows from how a program was
+//! A generator of programs that wait: locks of many kinds, queues of threads among them, flags, loops that give up and then
+//! park, condition variables, also with timeouts, with pauses of any shape; correct, and with one planted mistake. The verdict follows from how a program was
 //! made: a correct one must be exhausted and hold, a planted one must fail as the mistake does.
 //!
 //! `PREEMPT_WAITING` sets how many programs there are, `PREEMPT_WAITING_SEED` the first.
@@ -109,16 +109,40 @@ enum Mistake {
     NeverSet,
     /// Sets the flag without the lock and notifies before anybody waits.
     WithoutLock,
+    /// Does not wait for its successor to enter the queue, and so does not hand the lock over.
+    NoHandover,
+    /// Takes it that nothing was granted if time is up.
+    Forgotten,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Form {
-    Lock { kind: Kind, sections: usize, weak: bool },
-    Flag { flags: usize },
-    GiveUp { rounds: u32 },
-    Condition { timeout: bool },
-    TrySend { capacity: usize },
+    Lock {
+        kind: Kind,
+        sections: usize,
+        weak: bool,
+    },
+    Flag {
+        flags: usize,
+    },
+    GiveUp {
+        rounds: u32,
+    },
+    Condition {
+        timeout: bool,
+    },
+    TrySend {
+        capacity: usize,
+    },
     TryLock,
+    /// The queue lock of Mellor-Crummey and Scott.
+    Queue {
+        sections: usize,
+    },
+    /// A permit, granted to a thread that waits for it for a limited time.
+    Permit {
+        waits: usize,
+    },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -142,14 +166,14 @@ fn plan(seed: u64) -> Plan {
     ];
     let (pause, other) = (Pause::random(random), Pause::random(random));
     let planted = random.below(2) == 1;
-    let (form, mistakes): (Form, &[Mistake]) = match random.below(7) {
+    let silent = [pause, other].iter().any(|pause| matches!(pause, Pause::Nothing));
+    let (form, mistakes): (Form, &[Mistake]) = match random.below(9) {
         0 | 1 => {
             let kind = random.pick(&kinds);
             let weak = random.below(2) == 1 && !matches!(kind, Kind::Peterson | Kind::TakeBack);
             // A loop that does not pause is explored round by round up to the eighth: one that writes in every
             // round has too many executions for two sections.
             let writes = matches!(kind, Kind::Peterson | Kind::TakeBack);
-            let silent = [pause, other].iter().any(|pause| matches!(pause, Pause::Nothing));
             let most = if writes && silent { 1 } else { 2 };
             let form = Form::Lock { kind, sections: 1 + random.below(most) as usize, weak };
             let atomic = matches!(kind, Kind::Swap | Kind::Exchange | Kind::FetchOr);
@@ -168,7 +192,12 @@ fn plan(seed: u64) -> Plan {
             (Form::Condition { timeout }, mistakes)
         }
         5 => (Form::TrySend { capacity: random.below(2) as usize }, &[Mistake::NeverSet]),
-        _ => (Form::TryLock, &[Mistake::NeverReleased]),
+        6 => (Form::TryLock, &[Mistake::NeverReleased]),
+        7 => {
+            let sections = 1 + random.below(if silent { 1 } else { 2 }) as usize;
+            (Form::Queue { sections }, &[Mistake::NoHandover, Mistake::NeverReleased])
+        }
+        _ => (Form::Permit { waits: 1 + random.below(2) as usize }, &[Mistake::Forgotten]),
     };
     let mistake = if planted { random.pick(mistakes) } else { Mistake::None };
     Plan { form, pause, other, mistake }
@@ -257,6 +286,80 @@ impl Lock {
             _ => self.held.store(false, release),
         }
     }
+}
+
+/// A lock whose threads queue up, each waiting for a flag of its own. Threads are numbered from 1.
+#[derive(Default)]
+struct Queue {
+    last: AtomicUsize,
+    waits: [AtomicBool; 3],
+    next: [AtomicUsize; 3],
+    count: AtomicUsize,
+}
+
+impl Queue {
+    fn take(&self, me: usize, pause: Pause) {
+        self.next[me].store(0, Relaxed);
+        self.waits[me].store(true, Relaxed);
+        let before = self.last.swap(me, AcqRel);
+        if before == 0 {
+            return;
+        }
+        self.next[before].store(me, Release);
+        let mut round = 0;
+        while self.waits[me].load(Acquire) {
+            pause.now(round);
+            round += 1;
+        }
+    }
+
+    fn release(&self, me: usize, pause: Pause, mistake: Mistake) {
+        if self.next[me].load(Acquire) == 0 {
+            let alone = self.last.compare_exchange(me, 0, AcqRel, Relaxed).is_ok();
+            if alone || mistake == Mistake::NoHandover {
+                return;
+            }
+        }
+        let mut round = 0;
+        let next = loop {
+            match self.next[me].load(Acquire) {
+                0 => pause.now(round),
+                next => break next,
+            }
+            round += 1;
+        };
+        self.waits[next].store(false, Release);
+    }
+}
+
+/// Permits, and whether one was granted to the thread that waits.
+#[derive(Default)]
+struct Permits {
+    free: usize,
+    waiting: bool,
+    granted: bool,
+}
+
+/// Waits for a permit, for a limited time and not too often; returns whether there is one.
+fn acquire(permits: &(Mutex<Permits>, Condvar), waits: usize, mistake: Mistake) -> bool {
+    let mut guard = permits.0.lock().unwrap();
+    if guard.free > 0 {
+        guard.free -= 1;
+        return true;
+    }
+    guard.waiting = true;
+    for _ in 0..waits {
+        let (again, result) = permits.1.wait_timeout(guard, Duration::from_millis(1)).unwrap();
+        guard = again;
+        if mistake == Mistake::Forgotten && result.timed_out() {
+            break;
+        }
+        if std::mem::take(&mut guard.granted) {
+            return true;
+        }
+    }
+    guard.waiting = false;
+    false
 }
 
 fn run(plan: Plan) {
@@ -372,6 +475,40 @@ fn run(plan: Plan) {
             }
             thread.join().unwrap();
         }
+        Form::Queue { sections } => {
+            let queue = Arc::new(Queue::default());
+            let work = move |queue: &Queue, me: usize, pause: Pause| {
+                for section in 0..sections {
+                    queue.take(me, pause);
+                    let count = queue.count.load(Relaxed);
+                    queue.count.store(count + 1, Relaxed);
+                    let keeps = mistake == Mistake::NeverReleased && me == 2;
+                    if !(keeps && section + 1 == sections) {
+                        queue.release(me, pause, mistake);
+                    }
+                }
+            };
+            let theirs = queue.clone();
+            let thread = thread::spawn(move || work(&theirs, 2, other));
+            work(&queue, 1, pause);
+            thread.join().unwrap();
+            assert_eq!(queue.count.load(Relaxed), 2 * sections, "an update was lost");
+        }
+        Form::Permit { waits } => {
+            let permits: Arc<(Mutex<Permits>, Condvar)> = Arc::default();
+            let theirs = permits.clone();
+            let thread = thread::spawn(move || acquire(&theirs, waits, mistake));
+            let mut guard = permits.0.lock().unwrap();
+            if std::mem::take(&mut guard.waiting) {
+                guard.granted = true;
+                permits.1.notify_one();
+            } else {
+                guard.free += 1;
+            }
+            drop(guard);
+            let taken = usize::from(thread.join().unwrap());
+            assert_eq!(taken + permits.0.lock().unwrap().free, 1, "a permit was lost");
+        }
         Form::TryLock => {
             let shared = Arc::new(Mutex::new(0));
             let theirs = shared.clone();
@@ -404,8 +541,10 @@ fn run(plan: Plan) {
 fn expected(plan: &Plan) -> &'static [FailureKind] {
     match plan.mistake {
         Mistake::None => &[],
-        Mistake::NotAtomic => &[FailureKind::Panic],
-        Mistake::NeverReleased | Mistake::NeverSet => &[FailureKind::Livelock],
+        Mistake::NotAtomic | Mistake::Forgotten => &[FailureKind::Panic],
+        Mistake::NeverReleased | Mistake::NeverSet | Mistake::NoHandover => {
+            &[FailureKind::Livelock]
+        }
         Mistake::NotAgain | Mistake::Early | Mistake::WithoutLock => &[FailureKind::Deadlock],
     }
 }

@@ -9,7 +9,7 @@
 use super::Forward;
 use super::levels::{Branch, Level};
 use super::node::Pending;
-use crate::{Halt, Program, Session, Terminal, ThreadId};
+use crate::{Halt, Move, Program, Session, Terminal, ThreadId};
 use std::time::Instant;
 
 impl Forward {
@@ -151,15 +151,17 @@ impl Forward {
         statistics.graphs.iter().filter(within).count() as u64
     }
 
-    /// Leaves the stale choices of a state to the next level. `last` if that thread goes on, so that
+    /// Leaves the stale choices of a state to the next level, and notes what is left out. `last` if that thread goes on, so that
     /// those of others are preemptions as well.
     pub(super) fn note_stale<P>(
         &mut self,
         session: &Session<'_, P>,
         Pending { state, node, first }: &Pending,
+        moves: &[Move],
         cost: u32,
         last: Option<ThreadId>,
     ) {
+        session.run.note_timeouts(moves, state);
         if !state.rules.weak || self.beyond_stale {
             return;
         }

@@ -310,11 +310,11 @@ impl Forward {
             if pending.first && !skip && moves.iter().any(|m| m.thread != last) {
                 self.level.edges.push(pending.node);
             }
-            self.note_stale(session, &pending, cost, Some(last));
+            self.note_stale(session, &pending, &moves, cost, Some(last));
             self.enter_all(session, pending, &moves, cost, |m| m.thread == last)
         } else {
             self.level.free(state.graph());
-            self.note_stale(session, &pending, cost, None);
+            self.note_stale(session, &pending, &moves, cost, None);
             self.enter_all(session, pending, &moves, cost, |_| true)
         };
         self.moves = moves;

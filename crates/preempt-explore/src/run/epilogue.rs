@@ -17,7 +17,8 @@ use super::stopped::{Epilogue, Probe};
 use super::{Command, Ending, Run};
 use crate::loops::Conduct;
 use crate::state::{ALONE, GIVES_UP, LONGEST_CYCLE, Rounds, shape_of};
-use crate::{Action, Move, ObjectId, Operation, Status, ThreadId};
+use crate::{Action, Cut, Move, ObjectId, Operation, Status, ThreadId};
+use rustc_hash::FxHashSet;
 
 /// Longest round of a loop that is tried out. Loops that look at limits or report now and then have long ones.
 const LONGEST_ROUND: usize = 1 << 12;
@@ -60,6 +61,8 @@ impl Run {
                 rounds: Vec::new(),
                 operations: Vec::new(),
                 since: 0,
+                memories: FxHashSet::default(),
+                recurs: false,
                 others: Vec::new(),
             }),
         }));
@@ -148,7 +151,7 @@ impl Run {
             Some(probe.left())
         } else if operation.action == Action::Yield {
             probe.note(&operation);
-            probe.end_round(&thread_state.rounds)
+            probe.end_round(&thread_state.rounds, self.memory.take())
         } else if !self.state.is_enabled(thread, thread_state) {
             // Blocked: inside the loop, or after it.
             Some(if self.state.begins_again(thread) {
@@ -173,6 +176,9 @@ impl Run {
             if conduct == Conduct::GoesOn && probe.rounds.len() <= 1 && !blocked {
                 // It does not come to another yield, so this one is no place to wait.
                 when.clear();
+            }
+            if conduct == Conduct::Waits && probe.counts() {
+                self.names.note_cut(Cut::GivingUpLate);
             }
             self.names.set_loop(probe.key, when, conduct);
             epilogue.probe = None;
@@ -237,9 +243,15 @@ impl Probe {
         Conduct::GoesOn
     }
 
-    /// The thread stands before a yield.
-    fn end_round(&mut self, rounds: &Rounds) -> Option<Conduct> {
+    /// Whether the thread has remembered something else in each of very many rounds, so that it may give up some time.
+    fn counts(&self) -> bool {
+        self.rounds.len() > ALONE && !self.recurs && !self.memories.is_empty()
+    }
+
+    /// The thread stands before a yield, and remembers this.
+    fn end_round(&mut self, rounds: &Rounds, memory: Option<u64>) -> Option<Conduct> {
         self.since = 0;
+        self.recurs |= memory.is_some_and(|memory| !self.memories.insert(memory));
         let repeats = self.rounds.iter().rev().take(LONGEST_CYCLE).any(|&r| r == rounds.round);
         self.rounds.push(rounds.round);
         if rounds.dirty && !repeats && self.rounds.len() > GIVES_UP {

@@ -13,8 +13,8 @@ mod trail;
 use crate::loops::Conduct;
 use crate::race::{Access, Race};
 use crate::{
-    Action, Effect, ExecutionState, Move, Names, Next, ObjectId, Operation, Order, Rules, Site,
-    Source, Status, Thread, ThreadId,
+    Action, Cut, Effect, ExecutionState, Move, Names, Next, ObjectId, Operation, Order, Rules,
+    Site, Source, Status, Thread, ThreadId,
 };
 use stopped::Epilogue;
 use trail::Trail;
@@ -150,9 +150,9 @@ pub struct Run {
     pub keep_going: bool,
     /// Whether a thread has operated on an object, in this execution or an earlier one.
     pub has_operated: bool,
-    /// Whether a wait could have ended because time was up, in this execution or an earlier one, but only so many
-    /// may while others can move.
-    pub withholds_timeouts: bool,
+    /// What the running thread remembers at the yield that it has come to, as a number, if the runtime can tell: all
+    /// that lies on its stack and in its registers. Needed while a loop is tried out.
+    pub memory: Option<u64>,
     /// Steps until something changed for the last time; the rest only polls.
     last_change: usize,
     pub(crate) epilogue: Option<Box<Epilogue>>,
@@ -207,7 +207,7 @@ impl Run {
             step_limit,
             keep_going: false,
             has_operated: false,
-            withholds_timeouts: false,
+            memory: None,
             last_change: 0,
             epilogue: None,
             raced: Vec::new(),
@@ -444,9 +444,7 @@ impl Run {
             self.ending.get_or_insert(Ending::Abandoned);
             return Command::Stop;
         };
-        if !self.withholds_timeouts && step.choice != Move::TIMEOUT {
-            self.withholds_timeouts = self.state.withholds_timeouts();
-        }
+        self.note_timeouts(moves, &self.state);
         let preemption = step.thread != self.last && self.state.keeps_running(self.last, moves);
         self.preemptions += u32::from(preemption);
         self.path.push(step);
@@ -477,6 +475,18 @@ impl Run {
         self.last = step.thread;
         self.current = step.thread;
         Command::Resume(step.thread, result)
+    }
+
+    /// Notes if some wait could end in this state because time is up, but so many have that others come first.
+    pub(crate) fn note_timeouts(&self, moves: &[Move], state: &ExecutionState) {
+        if state.withholds_timeouts(moves) {
+            self.names.note_cut(Cut::Timeouts);
+        }
+    }
+
+    /// Notes that a comparison could fail once more for no reason, which is not explored.
+    pub fn note_failure(&self) {
+        self.names.note_cut(Cut::Failures);
     }
 
     fn stuck(&self) -> Ending {

@@ -2,6 +2,7 @@
 
 use crate::loops::Was;
 use crate::{ExecutionState, ThreadId};
+use rustc_hash::FxHashSet;
 
 /// The final state of an execution whose threads run on.
 pub(crate) struct Epilogue {
@@ -25,6 +26,9 @@ pub(super) struct Probe {
     /// All operations, yields among them, and those since the last yield.
     pub(super) operations: Vec<u64>,
     pub(super) since: usize,
+    /// What it remembered in each round, and whether that was ever the same as before.
+    pub(super) memories: FxHashSet<u64>,
+    pub(super) recurs: bool,
     /// What the thread has looked at and not in the round before its first yield.
     pub(super) others: Vec<Was>,
 }

@@ -321,7 +321,9 @@ impl ExecutionState {
                 Done { changed: free, observed, ..sees(u64::from(free)) }
             }
             Action::Unlock | Action::WriteUnlock => {
-                object.value &= WAITING;
+                let downgrades = operation.second == Operation::DOWNGRADES;
+                object.value = (old & WAITING) + u64::from(downgrades);
+                self.reading.extend(downgrades.then_some((id, operation.object)));
                 Done { publish: Publish::Replace, changed: operation.first != 1, ..blind }
             }
             Action::ReadLock | Action::TryReadLock => {

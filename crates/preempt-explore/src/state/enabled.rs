@@ -1,6 +1,6 @@
 //! Which moves are possible in a state.
 
-use super::values::{Channel, ONCE_RUNNING, WAITING, WRITER};
+use super::values::{Channel, ONCE_DONE, ONCE_POISONED, ONCE_RUNNING, WAITING, WRITER};
 use super::{ExecutionState, Status, Thread};
 use crate::{Action, Move, ObjectId, Operation, ThreadId};
 
@@ -96,9 +96,9 @@ impl ExecutionState {
         }
     }
 
-    /// Whether some wait could end because time is up, but so many have that others come first.
-    pub(crate) fn withholds_timeouts(&self) -> bool {
-        if self.fired < self.rules.timeouts {
+    /// Whether some wait could end because time is up, but so many have that others come first, which can move.
+    pub(crate) fn withholds_timeouts(&self, moves: &[Move]) -> bool {
+        if self.fired < self.rules.timeouts || moves.iter().all(|m| m.choice == Move::TIMEOUT) {
             return false;
         }
         let mut timeouts = Vec::new();
@@ -138,6 +138,11 @@ impl ExecutionState {
             }
             Action::Leave => value() >> 32 > operation.first,
             Action::OnceEnter => value() != ONCE_RUNNING,
+            Action::OnceCompleted => match operation.first {
+                Operation::WAITS => value() == ONCE_DONE || value() == ONCE_POISONED,
+                Operation::WAITS_FOR_SUCCESS => value() == ONCE_DONE,
+                _ => true,
+            },
             _ => true,
         }
     }

@@ -129,6 +129,7 @@ impl ExecutionState {
         thread.status == Status::Ready
             && thread.operation.action == Action::Yield
             && self.solo.is_none()
+            && self.rules.tries_loops
             && self.loops.has_room()
             && !self.has_news(id, thread)
             && self.conduct(id).is_none()
@@ -314,6 +315,11 @@ impl ExecutionState {
     ) {
         self.note_turn(id);
         let rounds = &mut self.threads[id.index()].rounds;
+        if !self.rules.tries_loops && self.loops.is_empty() {
+            // Nothing waits: it only has to be fair.
+            (rounds.fresh, rounds.dirty) = (false, true);
+            return;
+        }
         let shape = shape_of(operation);
         // What a read-modify-write finds may be its own doing; what a load finds is news. Addresses differ
         // between executions.

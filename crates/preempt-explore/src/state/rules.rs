@@ -29,6 +29,10 @@ pub struct Rules {
     pub spurious: u32,
     /// How many rounds of loops that yield make a livelock, where nothing else can move.
     pub patience: u32,
+    /// How often in a row a comparison may fail for no reason.
+    pub failures: u32,
+    /// Try out loops that yield, to know which of them wait. Samples let them go on instead, and are fair.
+    pub tries_loops: bool,
     /// Explore all rounds of loops that give up after many, not only that they do.
     pub all_rounds: bool,
     /// Explore what weak memory orders allow, if the program uses them.
@@ -54,6 +58,8 @@ impl Default for Rules {
             frees: false,
             spurious: 0,
             patience: 1000,
+            failures: 1,
+            tries_loops: true,
             all_rounds: false,
             rc11: false,
             weak: false,

@@ -9,6 +9,8 @@ pub(crate) const WAITING: u64 = 0xFFFF << 40;
 pub(crate) const ONCE_RUNNING: u64 = 1;
 /// It has ended.
 pub(crate) const ONCE_DONE: u64 = 2;
+/// The last initialisation has panicked.
+pub(crate) const ONCE_POISONED: u64 = 3;
 /// One sender, in the value of a channel.
 pub(crate) const SENDER: u64 = 1 << 32;
 /// Set in the value of a channel whose receiver waits.

@@ -85,6 +85,17 @@ impl ExecutionState {
         self.weak.is_some() && self.find_stale(step.thread, &mut same)
     }
 
+    /// Whether the last comparison of some thread has failed for no reason.
+    pub fn has_failures(&self) -> bool {
+        self.weak.as_ref().is_some_and(|weak| !weak.failed.is_empty())
+    }
+
+    /// How often in a row comparisons of a thread with this object have failed for no reason.
+    pub fn failures(&self, id: ThreadId, object: ObjectId) -> u32 {
+        let failed = self.weak.iter().flat_map(|weak| &weak.failed);
+        failed.filter(|failed| **failed == (id, object)).count() as u32
+    }
+
     /// Looks for a move with a stale choice that coherence and atomicity allow, the newest first.
     fn find_stale(&self, id: ThreadId, wanted: &mut dyn FnMut(Move) -> bool) -> bool {
         let (Some(weak), Some(clocks)) = (&self.weak, &self.clocks) else { return false };
@@ -105,7 +116,7 @@ impl ExecutionState {
         let compares = matches!(operation.action, Action::CompareExchange | Action::ComparePointer);
         let may_fail = compares
             && operation.may_fail
-            && !weak.failed.contains(&(id, operation.object))
+            && self.failures(id, operation.object) < self.rules.failures
             && location.writes.iter().any(|w| w.value == operation.first);
         if newest == 0 && !may_fail {
             return false;

@@ -1,5 +1,6 @@
 //! Plain cells, fences and memory orders: what is no visible operation but matters to races.
 
+use super::fingerprint::Frame;
 use super::heap::Paused;
 use super::runtime::{Runtime, current};
 use super::slot::{Name, Slot};
@@ -18,6 +19,9 @@ pub(crate) fn touch(runtime: &mut Runtime, cell: &Slot, write: bool, site: Site)
     }
     runtime.before_operation();
     let object = cell.object(runtime, || 0);
+    if write {
+        cell.note_change(runtime, site);
+    }
     runtime.run().touch(object, write, site);
 }
 
@@ -98,6 +102,44 @@ pub(crate) fn weaken(runtime: &mut Runtime, order: Order, fence: bool, site: Sit
     }
     if !runtime.closing {
         runtime.run().weaken(order, fence);
+    }
+}
+
+/// How often in a row comparisons may fail for no reason where threads count the failures.
+const MOST_FAILURES: u32 = 8;
+
+/// The current thread is about to make a comparison that may fail for no reason. If it has failed like that so often that it
+/// does not again, says so, unless a thread that remembers the same has been here before.
+#[inline(never)]
+pub(crate) fn note_failures(runtime: &mut Runtime, object: ObjectId, frame: &Frame) {
+    if runtime.closing || runtime.concluding || !runtime.run().state.has_failures() {
+        return;
+    }
+    let memory = runtime.memory(frame);
+    let rules = runtime.run().rules;
+    let me = runtime.run().current;
+    let failures = runtime.run().state.failures(me, object);
+    if failures == 0 {
+        return;
+    }
+    let _paused = Paused::new();
+    let list = &mut runtime.registry.failures;
+    if failures == 1 {
+        list.retain(|(thread, ..)| *thread != me);
+    }
+    let known = memory.map(|memory| (me, object, memory));
+    list.extend(known);
+    let own = || list.iter().filter(|(thread, other, _)| (*thread, *other) == (me, object));
+    // Without the failures between two that are alike the thread would be where it is now.
+    let recurs = own().enumerate().any(|(n, failure)| own().take(n).any(|f| f == failure));
+    if failures < rules.failures || recurs {
+        return;
+    }
+    if (2..MOST_FAILURES).contains(&rules.failures) {
+        runtime.run().rules.failures = MOST_FAILURES;
+        runtime.stop(Ending::Restart);
+    } else {
+        runtime.run().note_failure();
     }
 }
 

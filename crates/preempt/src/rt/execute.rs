@@ -2,6 +2,7 @@
 
 use super::fiber::Fibers;
 use super::fiber::resume;
+use super::foreign;
 use super::heap::Heap;
 use super::overflow::{Left, install_handler};
 use super::panic::install_hook;
@@ -61,8 +62,8 @@ impl Runtime {
             pulse: Arc::default(),
             names: FxHashMap::default(),
             weak_ordering: None,
-            weak_exchange: false,
-            address: 0,
+            outside_change: None,
+            named: None,
         }
     }
 
@@ -75,6 +76,7 @@ impl Runtime {
         if run.ending == Some(Ending::Deadlock) && !self.panics.is_empty() && self.is_unwinding() {
             run.ending = Some(Ending::Panic);
         }
+        self.note_spawned_threads();
         if self.conclude() {
             self.drop_statics();
             let leaks = self.registry.leaks();
@@ -94,6 +96,18 @@ impl Runtime {
         self.registry.end();
         self.fibers.recycle();
         self.heap().release();
+    }
+
+    /// Ends in a failure if the test has spawned threads that are not under control, and nothing else has gone wrong.
+    fn note_spawned_threads(&mut self) {
+        let fine = matches!(
+            self.run().ending,
+            Some(Ending::Complete | Ending::Abandoned | Ending::Restart) | None
+        );
+        if foreign::has_spawned() && fine && self.trouble.is_none() {
+            self.trouble = Some(Trouble::Uncontrolled);
+            self.run().ending = Some(Ending::Reported);
+        }
     }
 
     /// Brings the threads of an execution that is over to their ends. Returns whether all have
@@ -118,9 +132,10 @@ impl Runtime {
         let left = unsafe { drive(this) };
         self.concluding = false;
         let ended = self.run().state.all_ended() && left.is_none() && !self.broken;
-        let seen = panicked.is_some_and(|thread| !self.registry.payloads.contains_key(&thread));
-        if ended && seen && self.last_words.len() == words {
-            // Another thread has joined the one that panicked and has gone on: the panic ends its thread only.
+        let joined = |thread: &ThreadId| !self.registry.payloads.contains_key(thread);
+        let later = self.last_words[words..].iter().map(|(thread, _)| thread);
+        if ended && panicked.is_some() && panicked.iter().chain(later).all(joined) {
+            // Others have joined all that panicked and have gone on: a panic ends its thread only.
             self.run().rules.outlives_panics = true;
             self.run().ending = Some(Ending::Restart);
         }
@@ -289,6 +304,7 @@ unsafe fn drive(runtime: *mut Runtime) -> Option<Left> {
     // SAFETY: as the caller's; no borrow outlives a statement.
     unsafe {
         (*runtime).pulse.set_inside(true);
+        foreign::mark(true);
         while let Command::Resume(thread, result) = (*runtime).next {
             (*runtime).next = Command::Stop;
             if let Err(left) = resume(&raw mut (*runtime).fibers, thread, result) {
@@ -296,6 +312,7 @@ unsafe fn drive(runtime: *mut Runtime) -> Option<Left> {
                 break;
             }
         }
+        foreign::mark(false);
         (*runtime).pulse.set_inside(false);
     }
     CURRENT.set(previous);

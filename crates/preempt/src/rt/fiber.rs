@@ -19,6 +19,8 @@ type Inner = Coroutine<u64, (), Result<(), Left>, DefaultStack>;
 struct Fiber {
     coroutine: Option<Inner>,
     yielder: Option<*const Yielder<u64, ()>>,
+    /// The highest address of its stack.
+    base: usize,
     /// Panics in flight on this stack while it is suspended.
     panics: usize,
 }
@@ -61,7 +63,8 @@ impl Fibers {
         if self.list.len() <= thread.index() {
             self.list.resize_with(thread.index() + 1, Fiber::default);
         }
-        self.list[thread.index()] = Fiber { coroutine: Some(coroutine), ..Fiber::default() };
+        self.list[thread.index()] =
+            Fiber { coroutine: Some(coroutine), base: bounds.1, ..Fiber::default() };
         bounds
     }
 
@@ -85,6 +88,11 @@ impl Fibers {
 
     fn yielder(&self, thread: ThreadId) -> Option<*const Yielder<u64, ()>> {
         self.list.get(thread.index())?.yielder
+    }
+
+    /// The highest address of the stack of a thread.
+    pub(super) fn base(&self, thread: ThreadId) -> Option<usize> {
+        self.list.get(thread.index()).map(|fiber| fiber.base)
     }
 
     /// Takes all stacks back.

@@ -19,6 +19,7 @@
 //! Invariant: `HEAP` is set exactly while code of the test runs in an execution whose heap is under
 //! control, never inside the runtime: what the runtime allocates is no business of the test.
 
+use super::foreign;
 use super::trouble::MemoryError;
 use preempt_explore::ThreadId;
 use rustc_hash::FxHashMap;
@@ -26,12 +27,29 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
-use std::ptr::null_mut;
+use std::ptr::{null_mut, without_provenance_mut};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 thread_local! {
-    static HEAP: Cell<*mut Heap> = const { Cell::new(null_mut()) };
+    static HEAP: Cell<*mut Heap> = const { Cell::new(without_provenance_mut(NEW_THREAD)) };
+}
+
+/// No heap, but stands for one on a thread that has not used the allocator yet.
+const NEW_THREAD: usize = 1;
+
+/// The heap under control, if there is one.
+#[inline]
+fn controlled() -> *mut Heap {
+    let heap = HEAP.get();
+    if heap.addr() == NEW_THREAD { meet_thread() } else { heap }
+}
+
+#[cold]
+fn meet_thread() -> *mut Heap {
+    HEAP.set(null_mut());
+    foreign::look();
+    null_mut()
 }
 
 /// The global allocator of tests: the system's, and inside a check one that knows the addresses.
@@ -46,7 +64,7 @@ pub struct Allocator<A = System>(pub A);
 // control the way back is put off until the end of the execution.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let heap = HEAP.get();
+        let heap = controlled();
         if heap.is_null() {
             // SAFETY: as the caller's.
             return unsafe { self.0.alloc(layout) };
@@ -64,7 +82,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        let heap = HEAP.get();
+        let heap = controlled();
         // SAFETY: as above.
         let kept = !heap.is_null() && unsafe { paused(heap, |heap| heap.retire(block, layout)) };
         if !kept {
@@ -74,7 +92,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        if HEAP.get().is_null() {
+        if controlled().is_null() {
             // SAFETY: as the caller's.
             return unsafe { self.0.alloc_zeroed(layout) };
         }
@@ -89,7 +107,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Allocator<A> {
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        if HEAP.get().is_null() {
+        if controlled().is_null() {
             // SAFETY: as the caller's.
             return unsafe { self.0.realloc(block, layout, size) };
         }

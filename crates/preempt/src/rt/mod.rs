@@ -16,6 +16,8 @@ pub(crate) mod counts;
 mod ends;
 mod execute;
 mod fiber;
+mod fingerprint;
+pub(crate) mod foreign;
 mod heap;
 mod local;
 mod operation;
@@ -35,10 +37,11 @@ mod unwinding;
 
 pub(crate) use addresses::{follows_addresses, inward, outward};
 pub(crate) use cells::{
-    Access, add_sender, fence, has_failed, keep_offers, note_recursion, touch, touch_atomic,
-    touch_end, weaken,
+    Access, add_sender, fence, has_failed, keep_offers, note_failures, note_recursion, touch,
+    touch_atomic, touch_end, weaken,
 };
 pub(crate) use ends::has_ended;
+pub(crate) use fingerprint::Frame;
 pub use heap::Allocator;
 pub(crate) use local::{Local, local};
 pub(crate) use operation::{operation, perform, yield_now};

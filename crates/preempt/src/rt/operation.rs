@@ -1,6 +1,7 @@
 //! Visible operations of the current thread.
 
 use super::fiber::suspend;
+use super::fingerprint::Frame;
 use super::heap::leave_test;
 use super::runtime::Runtime;
 use super::time::wait_for_time;
@@ -26,7 +27,7 @@ pub(crate) fn perform(runtime: *mut Runtime, operation: Operation) -> u64 {
     let action = operation.action;
     let operation = Operation { urgent: std::thread::panicking(), ..operation };
     // SAFETY: callers pass the runtime in `CURRENT`. The borrow ends with this statement.
-    let address = unsafe { std::mem::take(&mut (*runtime).address) };
+    let named = unsafe { (*runtime).named.take() };
     // SAFETY: as above.
     if unsafe { (*runtime).is_spinning(&operation) } {
         // SAFETY: as above.
@@ -39,7 +40,7 @@ pub(crate) fn perform(runtime: *mut Runtime, operation: Operation) -> u64 {
         // SAFETY: as above; `me` is the running thread.
         Step::Wait(me) => unsafe { suspend(&raw mut (*runtime).fibers, me) },
     };
-    if address != 0 {
+    if let Some((_, address)) = named.filter(|(object, _)| *object == operation.object) {
         // Others have run since the operation was announced.
         // SAFETY: as above.
         unsafe { (*runtime).check_address(address) };
@@ -65,6 +66,7 @@ fn may_panic(action: Action) -> bool {
             | Action::WriteLock
             | Action::Join
             | Action::OnceEnter
+            | Action::OnceCompleted
     )
 }
 
@@ -122,6 +124,9 @@ impl Runtime {
 /// Lets other threads run. A thread that has looked at the clock since it last did so waits for time
 /// to pass: it passes, in larger and larger steps, so that every limit is reached soon.
 pub(crate) fn yield_now(runtime: &mut Runtime, site: Site) {
+    if runtime.run().is_probing() {
+        runtime.run().memory = runtime.memory(&Frame::here());
+    }
     if !runtime.run().rules.watch {
         runtime.run().rules.watch = true;
         runtime.stop(Ending::Restart);

@@ -46,7 +46,7 @@ pub(crate) struct Registry {
     pub(super) local_order: Vec<(ThreadId, usize)>,
     pub(super) arcs: Vec<Option<Site>>,
     /// Objects that are 1 when their threads have ended, if ends are visible.
-    pub(super) ends: FxHashMap<ThreadId, ObjectId>,
+    pub(super) ends: FxHashMap<ThreadId, (ObjectId, Option<Site>)>,
     /// Tags of Arcs whose address was taken.
     pub(super) raw_tags: FxHashMap<usize, Arc<dyn Any + Send + Sync>>,
     pub(super) final_drop: Option<Site>,
@@ -58,6 +58,8 @@ pub(crate) struct Registry {
     pub(super) spinning: Spinning,
     /// What threads panicked with, until they are joined.
     pub(super) payloads: FxHashMap<ThreadId, Box<dyn Any + Send>>,
+    /// What threads remembered each time that a comparison had failed for no reason.
+    pub(super) failures: Vec<(ThreadId, ObjectId, u64)>,
     /// Threads of scopes.
     pub(super) scoped: FxHashSet<ThreadId>,
 }
@@ -97,7 +99,7 @@ impl Registry {
         }
         self.ends.clear();
         if self.knowledge.ends {
-            self.ends.insert(ThreadId::MAIN, run.create(0));
+            self.ends.insert(ThreadId::MAIN, (run.create(0), None));
         }
         self.arcs.clear();
         self.raw_tags.clear();
@@ -107,6 +109,7 @@ impl Registry {
         // A payload may panic when it is dropped.
         self.payloads.drain().for_each(|(_, payload)| std::mem::forget(payload));
         self.scoped.clear();
+        self.failures.clear();
         self.origins.clear();
         self.final_drop = None;
     }

@@ -45,10 +45,10 @@ pub(crate) struct Runtime {
     pub(crate) pulse: Arc<Pulse>,
     /// Names given to threads in this execution.
     pub(crate) names: FxHashMap<ThreadId, String>,
-    /// The address of the object that is about to be used, if it matters.
-    pub(super) address: usize,
-    /// Whether some comparison may fail for no reason.
-    pub(crate) weak_exchange: bool,
+    /// The object that was named last, and its address, if addresses matter.
+    pub(super) named: Option<(ObjectId, usize)>,
+    /// Where data that was made outside the body was changed for the first time.
+    pub(crate) outside_change: Option<Site>,
     /// Whether an ordering weaker than SeqCst was asked for.
     pub(crate) weak_ordering: Option<Site>,
 }
@@ -134,7 +134,6 @@ impl Runtime {
     #[inline]
     pub(super) fn check_address(&mut self, address: usize) {
         if self.heap().enabled {
-            self.address = address;
             let _paused = Paused::new();
             if let Some(freed_by) = self.heap().freed_by(address) {
                 let me = self.run().current;
@@ -167,15 +166,15 @@ impl Runtime {
     }
 
     /// A thread is about to run for the first time; called by its parent.
-    pub(super) fn announce(&mut self, child: ThreadId) {
+    pub(super) fn announce(&mut self, child: ThreadId, site: Site) {
         if self.registry.knowledge.ends {
             let end = self.run().create(0);
-            self.registry.ends.insert(child, end);
+            self.registry.ends.insert(child, (end, Some(site)));
         }
     }
 
-    /// What is to be set when the current thread ends, if ends are visible.
-    pub(super) fn end_of_current(&mut self) -> Option<ObjectId> {
+    /// What is to be set when the current thread ends, if ends are visible, and where it was spawned.
+    pub(super) fn end_of_current(&mut self) -> Option<(ObjectId, Option<Site>)> {
         let me = self.run().current;
         self.registry.ends.get(&me).copied()
     }

@@ -37,12 +37,16 @@ impl Slot {
     /// The object in the execution in progress. `value` is its value if it was made outside.
     #[inline]
     pub(crate) fn object(&self, runtime: &mut Runtime, value: impl FnOnce() -> u64) -> ObjectId {
-        runtime.check_address((&raw const *self).addr());
+        let address = (&raw const *self).addr();
+        runtime.check_address(address);
         let packed = self.0.load(Ordering::Relaxed);
         if (packed >> 32) as u32 == runtime.registry.epoch {
-            return ObjectId(packed as u32);
+            let object = ObjectId(packed as u32);
+            if runtime.heap().enabled {
+                runtime.named = Some((object, address));
+            }
+            return object;
         }
-        let address = (&raw const *self).addr();
         let object = match runtime.registry.externals.get(&address) {
             Some(&object) => object,
             // Nothing that is allocated for it belongs to the test.
@@ -50,6 +54,14 @@ impl Slot {
         };
         self.set(runtime.registry.epoch, object);
         object
+    }
+
+    /// Notes that data which belongs to the object is changed here, which matters if it was made outside the body.
+    pub(crate) fn note_change(&self, runtime: &mut Runtime, site: Site) {
+        let address = (&raw const *self).addr();
+        if runtime.outside_change.is_none() && runtime.registry.externals.contains_key(&address) {
+            runtime.outside_change = Some(site);
+        }
     }
 
     /// The name of the object, for whoever may outlive it.

@@ -8,7 +8,7 @@ use super::panic::text_of;
 use super::runtime::{Runtime, current};
 use super::trouble::{PanicNote, Trouble};
 use corosensei::Yielder;
-use preempt_explore::{Action, Ending, Next, Operation, Order, ThreadId};
+use preempt_explore::{Action, Ending, Next, Operation, Order, Site, ThreadId};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 
@@ -54,6 +54,7 @@ pub(crate) fn spawn(
     name: Option<String>,
     stack: usize,
     body: Body,
+    site: Site,
 ) -> ThreadId {
     leave_test();
     // SAFETY: callers pass the runtime in `CURRENT`; each borrow ends with its statement, and
@@ -67,7 +68,7 @@ pub(crate) fn spawn(
         }
         let (low, high) = (*runtime).fibers.start(child, stack, coroutine(child, body));
         (*runtime).heap().set_stack(child, low, high);
-        (*runtime).announce(child);
+        (*runtime).announce(child, site);
         (*runtime).run().current = child;
         if let Err(left) = resume(&raw mut (*runtime).fibers, child, 0) {
             (*runtime).left(child, left);
@@ -91,8 +92,9 @@ fn end_of_thread(result: Result<(), ()>) {
         return;
     }
     let outlived = result.is_ok() || runtime.run().rules.outlives_panics;
-    if let Some(end) = runtime.end_of_current().filter(|_| outlived) {
-        let store = Operation::new(Action::Store, end, 1, 0, Location::caller());
+    if let Some((end, spawned)) = runtime.end_of_current().filter(|_| outlived) {
+        let site = spawned.unwrap_or_else(|| Location::caller());
+        let store = Operation::new(Action::Store, end, 1, 0, site);
         perform(runtime, store.with_order(Order::Release, Order::Release));
         leave_test();
     }

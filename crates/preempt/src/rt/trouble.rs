@@ -15,6 +15,8 @@ pub(crate) enum Trouble {
     Blocked(ThreadId, Option<(Action, Site)>),
     /// Memory was used in a way that is undefined, by this thread.
     Memory(ThreadId, MemoryError),
+    /// The test has spawned a thread of the operating system.
+    Uncontrolled,
     /// The test called `abort`.
     Abort,
     /// A panic escaped from a destructor during unwinding.

@@ -26,6 +26,7 @@ pub(super) fn is_exchangeable() -> bool {
 
 #[cfg(target_os = "linux")]
 mod counter {
+    use super::super::foreign;
     use std::cell::Cell;
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
     use std::sync::OnceLock;
@@ -56,7 +57,7 @@ mod counter {
     #[cold]
     fn find() -> *const Cell<usize> {
         static POSITION: OnceLock<Option<Position>> = OnceLock::new();
-        let search = || std::thread::spawn(experiment).join().ok().flatten();
+        let search = || foreign::unmarked(|| std::thread::spawn(experiment).join().ok().flatten());
         let counter = POSITION.get_or_init(search).map_or(std::ptr::null(), |position| {
             let memory = modules().get(position.module).copied();
             memory

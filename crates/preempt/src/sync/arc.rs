@@ -8,7 +8,7 @@ use crate::rt::{self, Slot, counts, raw_tags};
 use preempt_explore::{Action, Operation, Order, Update};
 use std::borrow::Borrow;
 use std::fmt;
-use std::mem::ManuallyDrop;
+use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ops::Deref;
 use std::panic::Location;
 
@@ -43,6 +43,18 @@ impl<T> Arc<T> {
     #[track_caller]
     pub fn new(value: T) -> Self {
         Self::from_std(std::sync::Arc::new(value))
+    }
+
+    /// A new shared value that is to be written later.
+    #[track_caller]
+    pub fn new_uninit() -> Arc<MaybeUninit<T>> {
+        Arc::from_std(std::sync::Arc::new_uninit())
+    }
+
+    /// A new shared value that consists of zeros.
+    #[track_caller]
+    pub fn new_zeroed() -> Arc<MaybeUninit<T>> {
+        Arc::new(MaybeUninit::zeroed())
     }
 
     /// A new shared value that can refer to itself.
@@ -159,6 +171,29 @@ impl<T: ?Sized> Arc<T> {
         }
     }
 
+    /// std's `Arc` of the same value, for code that needs it. What is done with it goes unnoticed.
+    pub fn into_std(this: Self) -> std::sync::Arc<T> {
+        let mut this = ManuallyDrop::new(this);
+        counts::gone(this.tag.live);
+        // SAFETY: `this` is not used again and not dropped.
+        unsafe {
+            ManuallyDrop::drop(&mut this.tag);
+            ManuallyDrop::take(&mut this.inner)
+        }
+    }
+
+    /// The same reference to the same value as another type.
+    pub(super) fn map<U: ?Sized>(
+        this: Self,
+        function: impl FnOnce(std::sync::Arc<T>) -> std::sync::Arc<U>,
+    ) -> Arc<U> {
+        let mut this = ManuallyDrop::new(this);
+        // SAFETY: `this` is not used again and not dropped.
+        let (inner, tag) =
+            unsafe { (ManuallyDrop::take(&mut this.inner), ManuallyDrop::take(&mut this.tag)) };
+        Arc { inner: ManuallyDrop::new(function(inner)), tag: ManuallyDrop::new(tag) }
+    }
+
     /// Looks at the count, which makes it visible.
     #[track_caller]
     fn look(&self) {
@@ -249,7 +284,8 @@ impl<T: ?Sized> Clone for Arc<T> {
 
 impl<T: ?Sized> Drop for Arc<T> {
     fn drop(&mut self) {
-        self.count(Update::Sub);
+        // Nobody calls a destructor; the place where the value was made says which it is.
+        count(&self.tag, Action::Update(Update::Sub, 64), Order::Release, self.tag.site);
         // SAFETY: the fields are not used after this.
         let (inner, tag) =
             unsafe { (ManuallyDrop::take(&mut self.inner), ManuallyDrop::take(&mut self.tag)) };
@@ -299,6 +335,12 @@ impl<T> From<T> for Arc<T> {
 impl<T: ?Sized + fmt::Debug> fmt::Debug for Arc<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized> fmt::Pointer for Arc<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Pointer::fmt(&(&raw const **self), f)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What `Mutex` and `RwLock` have in common: a name under control, and poisoning as in std.
 
 use crate::rt::{self, Runtime, Slot};
-use preempt_explore::{Action, ObjectId, Update};
+use preempt_explore::{Action, ObjectId, Operation, Update};
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
@@ -93,10 +93,25 @@ impl Lock {
         if let (Some(action), Some(runtime)) = (action, rt::current()) {
             let object = self.object(runtime);
             let unchanged = u64::from(!mutated && !poisons);
+            if mutated || poisons {
+                self.slot.note_change(runtime, site);
+            }
             rt::operation(runtime, action, object, unchanged, 0, site);
         }
         if poisons {
             self.poisoned.store(true, SeqCst);
+        }
+    }
+
+    /// A writer becomes a reader, under control.
+    pub(super) fn downgrade(&self, site: Place, mutated: bool) {
+        if let Some(runtime) = rt::current() {
+            let object = self.object(runtime);
+            if mutated {
+                self.slot.note_change(runtime, site);
+            }
+            let (action, second) = (Action::WriteUnlock, Operation::DOWNGRADES);
+            rt::operation(runtime, action, object, u64::from(!mutated), second, site);
         }
     }
 

@@ -13,6 +13,8 @@ mod rwlock;
 mod unwind;
 
 pub use arc::{Arc, Weak};
+#[doc(hidden)]
+pub use arc_from::unsize;
 pub use barrier::{Barrier, BarrierWaitResult};
 pub use mutex::{Condvar, Mutex, MutexGuard, WaitTimeoutResult};
 pub use once::{LazyLock, Once, OnceLock, OnceState};

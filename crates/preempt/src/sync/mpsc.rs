@@ -19,6 +19,8 @@ struct Shared<T> {
     /// Nothing is kept: senders and the receiver meet.
     rendezvous: bool,
     queue: UnsafeCell<VecDeque<T>>,
+    /// Where the channel was made; destructors have no place of their own.
+    site: Place,
 }
 
 // SAFETY: channels of this type exist only under control, where all threads share one operating
@@ -72,7 +74,7 @@ fn shared<T>(rendezvous: bool) -> Option<Arc<Shared<T>>> {
     }
     let state = State { length: 0, senders: 1, receiver: true, offered: false };
     let (slot, queue) = (Slot::new(state.value()), UnsafeCell::default());
-    Some(Arc::new(Shared { slot, rendezvous, queue }))
+    Some(Arc::new(Shared { slot, rendezvous, queue, site: Location::caller() }))
 }
 
 /// A channel without limit.
@@ -145,7 +147,7 @@ impl<T> Clone for Sender<T> {
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
         if let SenderInner::Controlled(shared) = &self.0 {
-            shared.operate(Action::CloseSender, 0, 0);
+            shared.operate_at(shared.site, Action::CloseSender, 0, 0);
         }
     }
 }
@@ -230,7 +232,7 @@ impl<T> Clone for SyncSender<T> {
 impl<T> Drop for SyncSender<T> {
     fn drop(&mut self) {
         if let SyncInner::Controlled(shared, _) = &self.0 {
-            shared.operate(Action::CloseSender, 0, 0);
+            shared.operate_at(shared.site, Action::CloseSender, 0, 0);
         }
     }
 }
@@ -323,7 +325,7 @@ impl<T> Receiver<T> {
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
         if let ReceiverInner::Controlled(shared) = &self.0 {
-            shared.operate(Action::CloseReceiver, 0, 0);
+            shared.operate_at(shared.site, Action::CloseReceiver, 0, 0);
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::rt::{self, Slot};
 use preempt_explore::{Action, ObjectId, Operation};
 use std::cell::UnsafeCell;
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
@@ -84,18 +85,21 @@ impl<T: ?Sized> Mutex<T> {
             site: Location::caller(),
             controlled: rt::is_controlled(),
             mutated: false,
+            _auto: PhantomData,
         };
         self.lock.warn(guard)
     }
 }
 
 impl<T: Default> Default for Mutex<T> {
+    #[track_caller]
     fn default() -> Self {
         Mutex::new(T::default())
     }
 }
 
 impl<T> From<T> for Mutex<T> {
+    #[track_caller]
     fn from(value: T) -> Self {
         Mutex::new(value)
     }
@@ -118,7 +122,11 @@ pub struct MutexGuard<'a, T: ?Sized> {
     /// Whether the data was reached for writing. (Interior mutability goes unnoticed; then threads
     /// that poll the mutex are woken only when nothing else can move.)
     mutated: bool,
+    _auto: PhantomData<*const ()>,
 }
+
+// SAFETY: as for std's guard: a shared one gives shared access to the data, and nothing else.
+unsafe impl<T: ?Sized + Sync> Sync for MutexGuard<'_, T> {}
 
 impl<T: ?Sized> Deref for MutexGuard<'_, T> {
     type Target = T;
@@ -322,6 +330,7 @@ impl Condvar {
 }
 
 impl Default for Condvar {
+    #[track_caller]
     fn default() -> Self {
         Condvar::new()
     }

@@ -1,11 +1,14 @@
 //! `Once`, `OnceLock`, `LazyLock`.
 
 use crate::rt::{self, Slot};
-use preempt_explore::Action;
+use preempt_explore::{Action, Operation};
 use std::cell::UnsafeCell;
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::Deref;
 use std::panic::Location;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
 
 const DONE: u64 = 2;
 const POISONED: u64 = 3;
@@ -14,11 +17,12 @@ const POISONED: u64 = 3;
 pub struct Once {
     slot: Slot,
     outside: std::sync::Once,
+    poisoned_outside: AtomicBool,
 }
 
 /// What is known inside [`Once::call_once_force`].
-#[derive(Clone, Copy, Debug)]
-pub struct OnceState(bool);
+#[derive(Debug)]
+pub struct OnceState(bool, PhantomData<std::cell::Cell<()>>);
 
 impl OnceState {
     /// Whether an earlier initialisation panicked.
@@ -32,11 +36,15 @@ impl Once {
     #[allow(clippy::new_without_default)]
     #[track_caller]
     pub fn new() -> Self {
-        Once { slot: Slot::new(0), outside: std::sync::Once::new() }
+        Once { slot: Slot::new(0), ..Once::unregistered() }
     }
 
     const fn unregistered() -> Self {
-        Once { slot: Slot::unregistered(), outside: std::sync::Once::new() }
+        Once {
+            slot: Slot::unregistered(),
+            outside: std::sync::Once::new(),
+            poisoned_outside: AtomicBool::new(false),
+        }
     }
 
     /// Runs the closure, unless some thread has.
@@ -54,26 +62,75 @@ impl Once {
     /// Whether some thread has run the closure.
     #[track_caller]
     pub fn is_completed(&self) -> bool {
-        match rt::current() {
-            Some(runtime) => {
-                let object = self.slot.object(runtime, || 0);
-                rt::operation(runtime, Action::OnceCompleted, object, 0, 0, Location::caller())
-                    == DONE
-            }
+        match self.look(0) {
+            Some(seen) => seen == DONE,
             None => self.outside.is_completed(),
         }
+    }
+
+    /// Waits until some thread has run the closure. Panics if that one has.
+    #[track_caller]
+    pub fn wait(&self) {
+        match self.look(Operation::WAITS) {
+            Some(seen) => {
+                assert!(seen != POISONED, "Once instance has previously been poisoned");
+            }
+            None => self.wait_outside(false),
+        }
+    }
+
+    /// Waits until some thread has run the closure without panicking.
+    #[track_caller]
+    pub fn wait_force(&self) {
+        if self.look(Operation::WAITS_FOR_SUCCESS).is_none() {
+            self.wait_outside(true);
+        }
+    }
+
+    /// Looks whether some thread has run the closure, waiting as told, if the caller runs under control.
+    #[track_caller]
+    fn look(&self, waits: u64) -> Option<u64> {
+        let runtime = rt::current()?;
+        let object = self.object(runtime);
+        Some(rt::operation(runtime, Action::OnceCompleted, object, waits, 0, Location::caller()))
+    }
+
+    /// std's own wait is newer than the oldest compiler.
+    #[track_caller]
+    fn wait_outside(&self, force: bool) {
+        while !self.outside.is_completed() {
+            let poisoned = self.poisoned_outside.load(Relaxed);
+            assert!(force || !poisoned, "Once instance has previously been poisoned");
+            std::thread::sleep(Duration::from_micros(50));
+        }
+    }
+
+    /// The object; one that was made outside the body begins every execution as it was.
+    fn object(&self, runtime: &mut rt::Runtime) -> preempt_explore::ObjectId {
+        self.slot.object(runtime, || if self.outside.is_completed() { DONE } else { 0 })
     }
 
     #[track_caller]
     fn call(&self, force: bool, function: impl FnOnce(&OnceState)) {
         let Some(runtime) = rt::current() else {
-            if force {
-                return self.outside.call_once_force(|s| function(&OnceState(s.is_poisoned())));
+            /// Notes a panic of the closure.
+            struct Poison<'a>(&'a AtomicBool);
+            impl Drop for Poison<'_> {
+                fn drop(&mut self) {
+                    self.0.store(std::thread::panicking(), Relaxed);
+                }
             }
-            return self.outside.call_once(|| function(&OnceState(false)));
+            let function = |poisoned: bool| {
+                let _poison = Poison(&self.poisoned_outside);
+                function(&OnceState(poisoned, PhantomData));
+            };
+            if force {
+                return self.outside.call_once_force(|s| function(s.is_poisoned()));
+            }
+            return self.outside.call_once(|| function(false));
         };
         let site = Location::caller();
-        let object = self.slot.object(runtime, || 0);
+        let object = self.object(runtime);
         let before = rt::operation(runtime, Action::OnceEnter, object, force.into(), 0, site);
         if before == DONE {
             return;
@@ -89,7 +146,7 @@ impl Once {
             }
         }
         let mut exit = Exit(object, POISONED, site);
-        function(&OnceState(before == POISONED));
+        function(&OnceState(before == POISONED, PhantomData));
         exit.1 = DONE;
     }
 }
@@ -128,6 +185,13 @@ impl<T> OnceLock<T> {
         }
         // SAFETY: complete, so nobody writes any more.
         unsafe { (*self.value.get()).as_ref() }
+    }
+
+    /// The value, when it is set.
+    #[track_caller]
+    pub fn wait(&self) -> &T {
+        self.once.wait_force();
+        self.get_or_init(|| unreachable!("it is set"))
     }
 
     /// The value, through exclusive access.
@@ -173,14 +237,43 @@ impl<T> OnceLock<T> {
 }
 
 impl<T> Default for OnceLock<T> {
+    #[track_caller]
     fn default() -> Self {
         OnceLock::new()
     }
 }
 
+impl<T: Clone> Clone for OnceLock<T> {
+    #[track_caller]
+    fn clone(&self) -> Self {
+        self.get().map_or_else(OnceLock::new, |value| OnceLock::from(value.clone()))
+    }
+}
+
+impl<T> From<T> for OnceLock<T> {
+    #[track_caller]
+    fn from(value: T) -> Self {
+        let cell = OnceLock::new();
+        let _ = cell.set(value);
+        cell
+    }
+}
+
+impl<T: PartialEq> PartialEq for OnceLock<T> {
+    #[track_caller]
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl<T: Eq> Eq for OnceLock<T> {}
+
 impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("OnceLock { .. }")
+        match self.get() {
+            Some(value) => f.debug_tuple("OnceLock").field(value).finish(),
+            None => f.write_str("OnceLock(<uninit>)"),
+        }
     }
 }
 
@@ -204,9 +297,7 @@ impl<T: 'static, F: Fn() -> T> LazyLock<T, F> {
     /// The value, made now if need be.
     #[track_caller]
     pub fn force(this: &Self) -> &T {
-        let key = (&raw const *this).addr();
-        let Some(place) = rt::per_execution(key, || PerExecution::<T>(UnsafeCell::new(None)))
-        else {
+        let Some(place) = this.place() else {
             return this.outside.get_or_init(|| (this.init)());
         };
         this.once.call(false, |_| {
@@ -216,6 +307,45 @@ impl<T: 'static, F: Fn() -> T> LazyLock<T, F> {
         });
         // SAFETY: the initialisation has ended, so nobody writes any more.
         match unsafe { (*place.0.get()).as_ref() } {
+            Some(value) => value,
+            None => unreachable!("the initialisation has set a value"),
+        }
+    }
+}
+
+impl<T: 'static, F> LazyLock<T, F> {
+    /// The value, if it was made.
+    #[track_caller]
+    pub fn get(this: &Self) -> Option<&T> {
+        match this.place() {
+            // SAFETY: the initialisation has ended, so nobody writes any more.
+            Some(place) if this.once.is_completed() => unsafe { (*place.0.get()).as_ref() },
+            Some(_) => None,
+            None => this.outside.get(),
+        }
+    }
+
+    /// The value, if it was made, through exclusive access.
+    pub fn get_mut(this: &mut Self) -> Option<&mut T> {
+        match this.place() {
+            // SAFETY: the cell is borrowed exclusively.
+            Some(place) => unsafe { (*place.0.get()).as_mut() },
+            None => this.outside.get_mut(),
+        }
+    }
+
+    /// Where the value of this execution is.
+    fn place(&self) -> Option<&'static PerExecution<T>> {
+        rt::per_execution((&raw const *self).addr(), || PerExecution(UnsafeCell::new(None)))
+    }
+}
+
+impl<T: 'static, F: Fn() -> T> LazyLock<T, F> {
+    /// The value, made now if need be, through exclusive access.
+    #[track_caller]
+    pub fn force_mut(this: &mut Self) -> &mut T {
+        LazyLock::force(this);
+        match LazyLock::get_mut(this) {
             Some(value) => value,
             None => unreachable!("the initialisation has set a value"),
         }
@@ -234,8 +364,18 @@ impl<T: 'static, F: Fn() -> T> Deref for LazyLock<T, F> {
     }
 }
 
-impl<T, F> fmt::Debug for LazyLock<T, F> {
+impl<T: Default> Default for LazyLock<T> {
+    #[track_caller]
+    fn default() -> Self {
+        LazyLock::new(T::default)
+    }
+}
+
+impl<T: fmt::Debug, F> fmt::Debug for LazyLock<T, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("LazyLock { .. }")
+        match LazyLock::get(self) {
+            Some(value) => f.debug_tuple("LazyLock").field(value).finish(),
+            None => f.write_str("LazyLock(<uninit>)"),
+        }
     }
 }

@@ -6,14 +6,21 @@ use super::lock::{Lock, Place};
 use preempt_explore::Action;
 use std::cell::UnsafeCell;
 use std::fmt;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
-use std::sync::{LockResult, TryLockError, TryLockResult};
+use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
+
+/// A lock held for writing out of control.
+type Writing<'a> = (std::sync::RwLockWriteGuard<'a, ()>, std::sync::MutexGuard<'a, ()>);
 
 /// `std::sync::RwLock` under control.
 pub struct RwLock<T: ?Sized> {
     lock: Lock,
     outside: std::sync::RwLock<()>,
+    /// Held by writers out of control, and by those that become readers until they are.
+    writers: std::sync::Mutex<()>,
     data: UnsafeCell<T>,
 }
 
@@ -29,6 +36,7 @@ impl<T> RwLock<T> {
         RwLock {
             lock: Lock::new(),
             outside: std::sync::RwLock::new(()),
+            writers: std::sync::Mutex::new(()),
             data: UnsafeCell::new(value),
         }
     }
@@ -51,7 +59,10 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
         self.lock.request_write();
-        self.write_guard(self.lock.enter(Action::WriteLock, || self.outside.write()))
+        self.write_guard(self.lock.enter(Action::WriteLock, || {
+            let turn = self.writers.lock().unwrap_or_else(PoisonError::into_inner);
+            Ok((self.outside.write().unwrap_or_else(PoisonError::into_inner), turn))
+        }))
     }
 
     /// Acquires for reading if no writer holds the lock.
@@ -66,7 +77,7 @@ impl<T: ?Sized> RwLock<T> {
     /// Acquires for writing if the lock is free.
     #[track_caller]
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
-        match self.lock.try_enter(Action::TryWriteLock, || self.outside.try_write()) {
+        match self.lock.try_enter(Action::TryWriteLock, || self.try_write_outside()) {
             Ok(held) => Ok(self.write_guard(held)?),
             Err(_) => Err(TryLockError::WouldBlock),
         }
@@ -89,34 +100,50 @@ impl<T: ?Sized> RwLock<T> {
         self.lock.warn(self.data.get_mut())
     }
 
+    fn try_write_outside(&self) -> TryLockResult<Writing<'_>> {
+        fn held<G>(tried: TryLockResult<G>) -> Result<G, TryLockError<Writing<'static>>> {
+            match tried {
+                Ok(guard) => Ok(guard),
+                Err(TryLockError::Poisoned(error)) => Ok(error.into_inner()),
+                Err(TryLockError::WouldBlock) => Err(TryLockError::WouldBlock),
+            }
+        }
+        let turn = held(self.writers.try_lock())?;
+        Ok((held(self.outside.try_write())?, turn))
+    }
+
     #[track_caller]
     fn read_guard<'a>(
         &'a self,
         outside: Option<std::sync::RwLockReadGuard<'a, ()>>,
     ) -> LockResult<RwLockReadGuard<'a, T>> {
-        let guard = RwLockReadGuard { lock: self, site: Location::caller(), outside };
+        let (site, _auto) = (Location::caller(), PhantomData);
+        let guard = RwLockReadGuard { lock: self, site, outside, _auto };
         self.lock.warn(guard)
     }
 
     #[track_caller]
     fn write_guard<'a>(
         &'a self,
-        outside: Option<std::sync::RwLockWriteGuard<'a, ()>>,
+        outside: Option<Writing<'a>>,
     ) -> LockResult<RwLockWriteGuard<'a, T>> {
         let panicking = std::thread::panicking();
         let site = Location::caller();
-        let guard = RwLockWriteGuard { lock: self, site, panicking, mutated: false, outside };
+        let (mutated, _auto) = (false, PhantomData);
+        let guard = RwLockWriteGuard { lock: self, site, panicking, mutated, outside, _auto };
         self.lock.warn(guard)
     }
 }
 
 impl<T: Default> Default for RwLock<T> {
+    #[track_caller]
     fn default() -> Self {
         RwLock::new(T::default())
     }
 }
 
 impl<T> From<T> for RwLock<T> {
+    #[track_caller]
     fn from(value: T) -> Self {
         RwLock::new(value)
     }
@@ -134,7 +161,11 @@ pub struct RwLockReadGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
     site: Place,
     outside: Option<std::sync::RwLockReadGuard<'a, ()>>,
+    _auto: PhantomData<*const T>,
 }
+
+// SAFETY: as for std's guard: a shared one gives shared access to the data, and nothing else.
+unsafe impl<T: ?Sized + Sync> Sync for RwLockReadGuard<'_, T> {}
 
 /// Exclusive access to the data of a [`RwLock`].
 #[must_use = "if unused the RwLock will immediately unlock"]
@@ -143,7 +174,29 @@ pub struct RwLockWriteGuard<'a, T: ?Sized> {
     site: Place,
     panicking: bool,
     mutated: bool,
-    outside: Option<std::sync::RwLockWriteGuard<'a, ()>>,
+    outside: Option<Writing<'a>>,
+    _auto: PhantomData<*const ()>,
+}
+
+// SAFETY: as above.
+unsafe impl<T: ?Sized + Sync> Sync for RwLockWriteGuard<'_, T> {}
+
+impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
+    /// Exclusive access becomes shared access, and no writer comes in between.
+    #[track_caller]
+    pub fn downgrade(this: Self) -> RwLockReadGuard<'a, T> {
+        let mut this = ManuallyDrop::new(this);
+        let (lock, site, _auto) = (this.lock, Location::caller(), PhantomData);
+        // Taken, so that nothing of the guard is left to be dropped.
+        let outside = this.outside.take().map(|(writing, _turn)| {
+            drop(writing);
+            lock.outside.read().unwrap_or_else(PoisonError::into_inner)
+        });
+        if outside.is_none() {
+            lock.lock.downgrade(site, this.mutated);
+        }
+        RwLockReadGuard { lock, site, outside, _auto }
+    }
 }
 
 impl<T: ?Sized> Deref for RwLockReadGuard<'_, T> {
@@ -184,6 +237,18 @@ impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
     fn drop(&mut self) {
         let action = self.outside.is_none().then_some(Action::WriteUnlock);
         self.lock.lock.leave(action, self.site, self.panicking, self.mutated);
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for RwLockReadGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for RwLockWriteGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
     }
 }
 

@@ -20,5 +20,7 @@ impl<T: UnwindSafe, F: UnwindSafe> UnwindSafe for LazyLock<T, F> {}
 impl<T: UnwindSafe + RefUnwindSafe, F: UnwindSafe> RefUnwindSafe for LazyLock<T, F> {}
 impl<T> UnwindSafe for mpsc::Sender<T> {}
 impl<T> RefUnwindSafe for mpsc::Sender<T> {}
+impl<T> UnwindSafe for mpsc::SyncSender<T> {}
+impl<T> RefUnwindSafe for mpsc::SyncSender<T> {}
 impl<T> UnwindSafe for mpsc::Receiver<T> {}
 impl<T> RefUnwindSafe for mpsc::Receiver<T> {}

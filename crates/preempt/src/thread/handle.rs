@@ -59,7 +59,7 @@ where
     });
     // SAFETY: only the lifetime changes; see the contract of this function.
     let body = unsafe { std::mem::transmute::<Box<dyn FnOnce() + 'a>, Body>(body) };
-    let id = rt::spawn(runtime, name, stack, body);
+    let id = rt::spawn(runtime, name, stack, body, site);
     (id, packet)
 }
 
@@ -146,6 +146,28 @@ impl Builder {
         Ok(JoinHandle(inner))
     }
 
+    /// Starts the thread, which may borrow.
+    ///
+    /// # Safety
+    /// As for `std::thread::Builder::spawn_unchecked`: the thread has ended before anything that it borrows goes away. Under
+    /// control its execution may also have been abandoned.
+    #[track_caller]
+    pub unsafe fn spawn_unchecked<F, T>(self, function: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send,
+        T: Send,
+    {
+        let Some(runtime) = rt::current() else {
+            // SAFETY: the caller's promise.
+            let handle = unsafe { self.outside().spawn_unchecked(function) }?;
+            let thread = Thread::outside(handle.thread());
+            return Ok(JoinHandle(Inner::Std { handle, thread }));
+        };
+        // SAFETY: the caller's promise.
+        let (id, packet) = unsafe { spawn_controlled(runtime, self.settings(), None, function) };
+        Ok(JoinHandle(Inner::Controlled { id, packet, thread: Thread::controlled(id) }))
+    }
+
     /// The name and the size of the stack of a thread under control.
     pub(super) fn settings(self) -> (Option<String>, usize) {
         (self.name, self.stack.unwrap_or(0))
@@ -188,6 +210,11 @@ enum Inner<T> {
 
 /// Permission to wait for a thread.
 pub struct JoinHandle<T>(Inner<T>);
+
+// SAFETY: as for std's: what the thread returns was `Send` when it was spawned, and is moved, never shared.
+unsafe impl<T> Send for JoinHandle<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for JoinHandle<T> {}
 
 impl<T> JoinHandle<T> {
     /// Waits for the thread and takes its result.

@@ -53,33 +53,40 @@ impl<T: 'static> LocalKey<T> {
     }
 }
 
-impl<T: 'static> LocalKey<Cell<T>> {
-    /// Sets the value.
-    pub fn set(&'static self, value: T) {
-        self.with(|cell| cell.set(value));
-    }
+/// The same for both kinds of cells, std's and the one that is checked for races.
+macro_rules! of_cells {
+    ($($cell:ty),*) => {$(
+        impl<T: 'static> LocalKey<$cell> {
+            /// Sets the value.
+            pub fn set(&'static self, value: T) {
+                self.with(|cell| cell.set(value));
+            }
 
-    /// A copy of the value.
-    pub fn get(&'static self) -> T
-    where
-        T: Copy,
-    {
-        self.with(Cell::get)
-    }
+            /// A copy of the value.
+            pub fn get(&'static self) -> T
+            where
+                T: Copy,
+            {
+                self.with(<$cell>::get)
+            }
 
-    /// Takes the value, leaving the default.
-    pub fn take(&'static self) -> T
-    where
-        T: Default,
-    {
-        self.with(Cell::take)
-    }
+            /// Takes the value, leaving the default.
+            pub fn take(&'static self) -> T
+            where
+                T: Default,
+            {
+                self.with(<$cell>::take)
+            }
 
-    /// Replaces the value.
-    pub fn replace(&'static self, value: T) -> T {
-        self.with(|cell| cell.replace(value))
-    }
+            /// Replaces the value.
+            pub fn replace(&'static self, value: T) -> T {
+                self.with(|cell| cell.replace(value))
+            }
+        }
+    )*};
 }
+
+of_cells!(Cell<T>, crate::cell::Cell<T>);
 
 impl<T: 'static> LocalKey<RefCell<T>> {
     /// Borrows the value.
@@ -90,6 +97,24 @@ impl<T: 'static> LocalKey<RefCell<T>> {
     /// Borrows the value exclusively.
     pub fn with_borrow_mut<R>(&'static self, function: impl FnOnce(&mut T) -> R) -> R {
         self.with(|cell| function(&mut cell.borrow_mut()))
+    }
+
+    /// Sets the value.
+    pub fn set(&'static self, value: T) {
+        self.with(|cell| *cell.borrow_mut() = value);
+    }
+
+    /// Takes the value, leaving the default.
+    pub fn take(&'static self) -> T
+    where
+        T: Default,
+    {
+        self.with(RefCell::take)
+    }
+
+    /// Replaces the value.
+    pub fn replace(&'static self, value: T) -> T {
+        self.with(|cell| cell.replace(value))
     }
 }
 

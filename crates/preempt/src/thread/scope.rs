@@ -75,6 +75,8 @@ enum Inner<'scope, T> {
 /// Permission to wait for a scoped thread.
 pub struct ScopedJoinHandle<'scope, T>(Inner<'scope, T>, PhantomData<&'scope ()>);
 
+impl std::panic::RefUnwindSafe for Scope<'_, '_> {}
+
 impl<'scope, 'env> Scope<'scope, 'env> {
     /// Starts a thread in the scope.
     #[track_caller]

@@ -1,6 +1,6 @@
 //! One access to an atomic, with its memory orders.
 
-use crate::rt::{self, Slot};
+use crate::rt::{self, Frame, Slot};
 use preempt_explore::{Action, Operation, Order, Update};
 use std::panic::Location;
 use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Release};
@@ -19,13 +19,15 @@ pub(super) fn operate(
     let site = Location::caller();
     let Orders { order, failure, may_fail } = orders;
     rt::weaken(runtime, order, false, site);
-    runtime.weak_exchange |= may_fail;
     if action == Action::CompareExchange {
         let failure = if may_fail { Order::Relaxed } else { failure };
         rt::weaken(runtime, failure, false, site);
     }
     let object = slot.object(runtime, value);
     rt::take_back(runtime, object);
+    if may_fail {
+        rt::note_failures(runtime, object, &Frame::here());
+    }
     let operation = Operation::new(action, object, first, second, site).with_order(order, failure);
     Some(rt::perform(runtime, Operation { may_fail, ..operation }))
 }

@@ -27,6 +27,12 @@ impl<T> AtomicPtr<T> {
 
 shared_methods!(AtomicPtr<T>, *mut T);
 
+impl<T> std::fmt::Pointer for AtomicPtr<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Pointer::fmt(&Self::unpack(peek(&self.slot, || self.initial())), f)
+    }
+}
+
 /// Arithmetic on addresses, by comparing and exchanging: what is kept inside is not the address itself.
 impl<T> AtomicPtr<T> {
     #[track_caller]

@@ -1,0 +1,34 @@
+//! What an exploration leaves out although it is within the bounds.
+//!
+//! Some choices have no end: a loop may give up later and later, a wait may time out again and again. An exploration
+//! cuts them somewhere, and whoever asked must be told where that was. Workers share what they have noted.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// Something that is not explored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Cut {
+    /// The rounds of a loop that gives up after many, one by one.
+    Rounds = 1,
+    /// That a loop gives up which counts its rounds, and has not after very many of them.
+    GivingUpLate = 2,
+    /// That a wait times out while others can move, after so many have.
+    Timeouts = 4,
+    /// That a comparison fails for no reason once more.
+    Failures = 8,
+}
+
+/// All that was cut so far.
+#[derive(Debug, Default)]
+pub(crate) struct Cuts(AtomicU8);
+
+impl Cuts {
+    pub(crate) fn note(&self, cut: Cut) {
+        self.0.fetch_or(cut as u8, Ordering::Relaxed);
+    }
+
+    pub(crate) fn contains(&self, cut: Cut) -> bool {
+        self.0.load(Ordering::Relaxed) & cut as u8 != 0
+    }
+}
