@@ -171,8 +171,8 @@ const TABLE: &[Row] = &[
     row("explain_plan", |r| r.boolean(), PROMELA_ONLY),
     row(
         "explain_plan",
-        |r| r.in_files() || r.spreads(),
-        "cannot be combined with --disk, --checkpoint, --processes or --hosts: there is one way to search there",
+        |r| r.in_files() || r.spreads() || r.has("gpu"),
+        "cannot be combined with --disk, --checkpoint, --processes, --hosts or --gpu: there is one way to search there",
     ),
     // States in files.
     row("disk", |r| r.boolean(), PROMELA_ONLY),
