@@ -5,9 +5,7 @@ use crate::failure::Failure;
 use crate::promela::{failed, load};
 use crate::{output, request};
 use preempt_check::search::partitioned::RemoteSearch;
-use preempt_core::System;
-use preempt_gpu::{Card, Driver};
-use preempt_native::card::{card_code, stride_for};
+use preempt_gpu::{Card, Driver, kernels};
 use preempt_promela::model::Model;
 use preempt_verify::Control;
 use preempt_verify::promela::{self, Settings};
@@ -33,10 +31,8 @@ pub(crate) fn print(model: &ModelArguments) -> Result<ExitCode, Failure> {
     let loaded = load(model, true)?;
     let interpreter =
         promela::plain(&loaded, settings, &request::interruptible()).map_err(failed)?;
-    let mut state = Vec::new();
-    interpreter.initial(&mut state);
-    let code = card_code(&interpreter, stride_for(state.len()))
-        .map_err(|error| Failure::Input(format!("no kernel for this model: {}", error.0)))?;
-    output::print_exactly(&code.text);
+    let text = kernels(&interpreter)
+        .map_err(|reason| Failure::Input(format!("no kernel for this model: {reason}")))?;
+    output::print_exactly(&text);
     Ok(ExitCode::SUCCESS)
 }

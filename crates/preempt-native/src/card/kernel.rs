@@ -8,7 +8,7 @@
 //! **Invariant:** an entry is visible only after the state that it names. It is read, as the states are, past the cache that
 //! is not coherent (`ld.global.cg`), and the address of the state depends on it.
 
-use super::{Counter, Field, GROUP_WORDS, GROUPS};
+use super::layout::{Counter, Field, GROUP_WORDS, GROUPS};
 use crate::execute::workspace::{HEADER, Workspace};
 use crate::generate::ptx::{ALIGNMENT, Callee, LOOP, TABLES, call_text, copy_text};
 use preempt_core::engine::SuccessorHeader;

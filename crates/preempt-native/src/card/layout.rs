@@ -1,0 +1,68 @@
+//! What the processor tells a kernel, and what the kernel counts: words in the card's memory.
+
+/// The words of the block of parameters that the kernel reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Field {
+    /// Address of the states.
+    Arena,
+    /// Address of the index.
+    Index,
+    /// Slots of the index less one.
+    Mask,
+    /// Address of the bits of dead numbers.
+    Dead,
+    /// How many states there is room for.
+    Capacity,
+    /// The first state of the level.
+    First,
+    /// One more than the last.
+    End,
+    /// Address of the counters.
+    Counters,
+    /// Address of a byte for each move that is not 0 once it was taken.
+    Taken,
+    /// Address of a byte for each fault: 1 if it is a mistake, 2 if the processor has to look at it.
+    Faults,
+    /// Address of the state that is looked for.
+    Target,
+    /// [`SEEK`] and [`DEADLOCKS`].
+    Flags,
+}
+
+/// How many words the block of parameters has.
+pub const FIELDS: usize = 12;
+/// Successors are compared with the target, not inserted.
+pub const SEEK: u64 = 1;
+/// States in which nothing can move are mistakes unless every process may end where it is.
+pub const DEADLOCKS: u64 = 2;
+
+/// The words of the counters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Counter {
+    /// The next number of a state.
+    Next,
+    /// Not 0 once there was no room.
+    Full,
+    /// One more than the number of a state that needs the processor, or 0.
+    Asked,
+    /// The least number of a state that has a mistake behind it; all ones before.
+    Erroneous,
+    /// The least number of a predecessor of the target; all ones before.
+    Found,
+    /// How many numbers are dead.
+    Dead,
+    /// The first group of counters that many threads add to: arrivals, steps inside indivisible sequences, mistakes.
+    Groups = 8,
+}
+
+/// So many groups of counters.
+pub const GROUPS: usize = 64;
+/// Words of a group.
+pub const GROUP_WORDS: usize = 4;
+/// Words of all counters.
+pub const COUNTERS: usize = Counter::Groups as usize + GROUPS * GROUP_WORDS;
+
+/// The name of the kernel that expands a level.
+pub const EXPAND: &str = "expand";
+/// The name of the kernel that puts states into a new index.
+pub const REBUILD: &str = "rebuild";
