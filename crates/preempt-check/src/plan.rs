@@ -30,9 +30,9 @@ pub enum Frontier {
     Levels,
     /// Chunks of states that threads take from each other, in no particular order.
     Chunks,
-    /// A bucket of visits for each count of preemptions ([MQ07] Algorithm 1).
+    /// A bucket of visits for each count of preemptions (MQ07, Algorithm 1).
     Buckets,
-    /// A stack of visits with their counts of preemptions ([HF] Fig. 3).
+    /// A stack of visits with their counts of preemptions (HF, Fig. 3).
     CountedStack,
     /// The same by Spin's rules.
     SpinStack,
