@@ -31,8 +31,12 @@ fn run(inner: &str, replay: Option<&str>) -> (bool, String) {
     (output.status.success(), text)
 }
 
+/// Both tests below run the same inner test, whose page and saved schedule are files: one after the other.
+static INNER: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
 #[test]
 fn a_failure_can_be_repeated() {
+    let _alone = INNER.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let (passed, text) = run("fail", None);
     assert!(!passed, "{text}");
     assert!(text.contains("lost update") && text.contains("with 1 preemption"), "{text}");
@@ -83,6 +87,7 @@ fn a_schedule_that_does_not_fit_is_a_failure() {
     // One that fits, and does not fail.
     let outcome = Check::new().replay("p1").run(body).outcome;
     assert!(matches!(outcome, Outcome::Inconclusive(_)), "{outcome:?}");
+    let _alone = INNER.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let (passed, text) = run("pass", Some("p1.9.9.9"));
     assert!(!passed && text.contains("does not fit this test"), "{text}");
 }
