@@ -556,7 +556,7 @@ fn number(name: &str, default: u64) -> u64 {
 #[test]
 fn verdicts_follow_from_how_programs_were_made() {
     let first = number("PREEMPT_WAITING_SEED", 0);
-    let count = number("PREEMPT_WAITING", 150);
+    let count = number("PREEMPT_WAITING", 360);
     let (mut wrong, mut unfinished, mut held, mut failed) = (Vec::new(), Vec::new(), 0, 0);
     let mut most = 0;
     for seed in first..first + count {

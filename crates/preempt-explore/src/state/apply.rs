@@ -104,6 +104,7 @@ impl ExecutionState {
             self.woken += 1;
         } else if step.choice == Move::TIMEOUT {
             self.fired += 1;
+            self.threads[id.index()].timeouts += 1;
         }
         done.result
     }

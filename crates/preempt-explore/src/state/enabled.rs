@@ -1,5 +1,6 @@
 //! Which moves are possible in a state.
 
+use super::polling::ANY_ORDER;
 use super::values::{Channel, ONCE_DONE, ONCE_POISONED, ONCE_RUNNING, WAITING, WRITER};
 use super::{ExecutionState, Status, Thread};
 use crate::{Action, Move, ObjectId, Operation, ThreadId};
@@ -26,9 +27,13 @@ impl ExecutionState {
         for index in 0..self.threads.len() {
             self.moves_of(ThreadId(index as u32), out);
         }
-        let late = out.is_empty() || self.fired < self.rules.timeouts;
+        let stuck = out.is_empty();
+        let late = stuck || self.fired < self.rules.timeouts;
         if late || self.woken < self.rules.spurious {
             self.timeouts(late, out);
+        }
+        if stuck {
+            self.take_turns(out);
         }
         if out.is_empty() {
             self.forced_moves(out);
@@ -94,6 +99,16 @@ impl ExecutionState {
                 out.push(Move { thread: id, choice: Move::TIMEOUT });
             }
         }
+    }
+
+    /// Nothing can move but what times out: a thread that has done so more often than another one lets that one go on
+    /// first, so that no wait goes on for ever while another ends again and again. How often is part of what a thread has
+    /// done, so it is the same in equal states.
+    fn take_turns(&self, out: &mut Vec<Move>) {
+        let is_timed = |m: &Move| self.threads[m.thread.index()].operation.second == 1;
+        let count = |m: &Move| self.threads[m.thread.index()].timeouts;
+        let least = out.iter().filter(|m| is_timed(m)).map(count).min().unwrap_or(0);
+        out.retain(|m| !is_timed(m) || count(m) < least + ANY_ORDER);
     }
 
     /// Whether some wait could end because time is up, but so many have that others come first, which can move.

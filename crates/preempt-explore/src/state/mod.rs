@@ -337,6 +337,7 @@ impl ExecutionState {
             waiting: ObjectId::NONE,
             token,
             key,
+            timeouts: 0,
             rounds: Rounds::default(),
         };
         if self.threads.len() <= id.index() {

@@ -34,6 +34,8 @@ pub struct Thread {
     /// Its park token.
     pub token: ObjectId,
     pub(crate) key: u64,
+    /// How many of its waits have ended because time was up.
+    pub(crate) timeouts: u32,
     pub(crate) rounds: Rounds,
 }
 
