@@ -28,9 +28,8 @@ fn the_kernels_of_all_models_can_be_assembled() {
         assert!(printed.status.success(), "{path}: {}", String::from_utf8_lossy(&printed.stderr));
         let text = folder.path().join("kernel.ptx");
         std::fs::write(&text, &printed.stdout).expect("a file");
-        // How well the code is optimised is not looked at here.
         let assembled = Command::new(&ptxas)
-            .args(["-arch=sm_90", "-O0", "-o"])
+            .args(["-arch=sm_90", "-o"])
             .arg(folder.path().join("kernel.cubin"))
             .arg(&text)
             .output()
