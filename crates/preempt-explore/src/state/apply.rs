@@ -103,8 +103,7 @@ impl ExecutionState {
         if step.choice == Move::TIMEOUT && operation.second == Operation::SPURIOUS {
             self.woken += 1;
         } else if step.choice == Move::TIMEOUT {
-            self.fired += 1;
-            self.threads[id.index()].timeouts += 1;
+            self.note_timeout(id);
         }
         done.result
     }

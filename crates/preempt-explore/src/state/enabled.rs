@@ -101,6 +101,12 @@ impl ExecutionState {
         }
     }
 
+    /// A wait of a thread has ended because time was up.
+    pub(super) fn note_timeout(&mut self, id: ThreadId) {
+        self.fired += 1;
+        self.threads[id.index()].timeouts += 1;
+    }
+
     /// Nothing can move but what times out: a thread that has done so more often than another one lets that one go on
     /// first, so that no wait goes on for ever while another ends again and again. How often is part of what a thread has
     /// done, so it is the same in equal states.
