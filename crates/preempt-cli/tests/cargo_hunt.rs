@@ -96,7 +96,11 @@ fn std_unmodified_has_the_verdicts_of_the_facade() {
             violation["stale"].as_u64().unwrap_or(0),
             violation["preemptions"].as_u64().unwrap_or(0),
         );
-        assert_eq!(Some(found), over_preempt(seed), "seed {seed}: {report}");
+        // What was sampled beside a search that takes long is not the simplest, and does not say so.
+        match violation["simplest"].as_bool() {
+            Some(true) => assert_eq!(Some(found), over_preempt(seed), "seed {seed}: {report}"),
+            _ => assert!(Some(found) >= over_preempt(seed), "seed {seed}: {report}"),
+        }
         equal += 1;
     }
     println!("{right} correct programs accepted, {equal} mistakes found as by the facade");

@@ -52,7 +52,8 @@ impl Conclusion {
         finding.bound = self.bound;
         finding.statistics = Statistics {
             matched: transitions.saturating_sub(states),
-            transitions,
+            // A search that was cut may have stored states whose steps it has not counted yet.
+            transitions: transitions.max(states),
             depth,
             revisits,
             bytes_per_state: memory as f64 / states.max(1) as f64,
