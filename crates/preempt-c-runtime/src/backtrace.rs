@@ -1,7 +1,7 @@
 //! The calls that lead to an operation, for reports.
 //!
 //! A step is best shown at the line of the program that asked for it, which may lie several calls above the
-//! place where the library was entered. So an execution whose steps are kept also keeps, for each of
+//! place where the library was entered. So an execution that keeps its steps also keeps, for each of
 //! them, the return addresses on the stack, found by the unwinder that exceptions use. Executions of the search do not pay
 //! for it.
 

@@ -11,7 +11,7 @@ use crate::runtime::{Runtime, inside};
 use crate::trouble::{Kind, Panic, Place, Trouble};
 use preempt_explore::ThreadId;
 
-/// The exit code of a Rust program whose `main` panics.
+/// The exit code of a Rust program after a panic in `main`.
 const PANICKED: i32 = 101;
 
 /// The calls of std from where it decides to abort to where the hook was told: no more than these have

@@ -1,6 +1,6 @@
 //! System calls of the program, taken back to its own stack.
 //!
-//! The kernel reports a system call by a signal, whose handler runs on a stack that all threads share. A call that
+//! The kernel reports a system call by a signal. The handler runs on a stack that all threads share. A call that
 //! is a scheduling point cannot be executed there: another thread would run while the stack is in use. So
 //! the handler only changes where the program goes on: at [`entry`], below the part of its stack that
 //! is in use, as if the instruction had been a call of that function.
@@ -15,7 +15,7 @@ use std::arch::global_asm;
 const RED_ZONE: usize = 128;
 
 unsafe extern "C" {
-    /// Goes on as the program with the system call whose number and arguments are in the registers. Above the
+    /// Goes on as the program with the system call that the registers describe: its number and its arguments. Above the
     /// stack pointer are the address to return to and the stack pointer to return with.
     fn preempt_syscall_entry();
 }

@@ -67,7 +67,7 @@ pub(crate) struct Interest {
 #[derive(Default)]
 pub(crate) struct Stream {
     bytes: VecDeque<u8>,
-    /// The lengths of messages whose borders are kept.
+    /// The length of each message, where messages stay apart.
     borders: Option<VecDeque<usize>>,
 }
 

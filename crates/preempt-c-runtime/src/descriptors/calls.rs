@@ -52,7 +52,7 @@ pub(crate) fn call(number: i64, arguments: &[usize; 6], pc: usize) -> Option<isi
     Some(result)
 }
 
-/// A call whose first argument is a descriptor of ours. `None` if it can be left to the kernel.
+/// A call on a descriptor of ours, its first argument. `None` if it can be left to the kernel.
 fn on_file(number: i64, arguments: &[usize; 6], file: usize, pc: usize) -> Option<isize> {
     let &[a, b, c, d, ..] = arguments;
     let first = a as i32;

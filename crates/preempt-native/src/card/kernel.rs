@@ -38,6 +38,17 @@ pub(super) struct Kernel<'a> {
 /// notices circles.
 const MOST_INNER: u32 = 1 << 12;
 
+/// The number of the first state that a thread looks at, and how far apart those are that it does.
+const FIRST_NUMBER: &str = "\tmov.u32 narrow, %ctaid.x;\n\tmov.u32 bits, %ntid.x;\n\tmul.wide.u32 wide, narrow, bits;\n\
+    \tadd.s64 number, number, wide;\n\tmov.u32 narrow, %tid.x;\n\tcvt.u64.u32 wide, narrow;\n\tadd.s64 number, number, wide;\n\
+    \tmov.u32 narrow, %nctaid.x;\n\tmul.wide.u32 step, narrow, bits;\n";
+
+/// Leads to `$DONE` behind the last state, and to `$SKIP` where a number is dead.
+const NEXT_NUMBER: &str = "$STATE:\n\tsetp.ge.u64 test, number, end;\n\t@test bra $DONE;\n\
+    \tshr.u64 wide, number, 5;\n\tshl.b64 wide, wide, 2;\n\tadd.s64 place, dead, wide;\n\tld.global.b32 bits, [place+0];\n\
+    \tcvt.u32.u64 narrow, number;\n\tand.b32 narrow, narrow, 31;\n\tshr.u32 bits, bits, narrow;\n\tand.b32 bits, bits, 1;\n\
+    \tsetp.ne.s32 test, bits, 0;\n\t@test bra $SKIP;\n";
+
 /// States of so many words are hashed and compared without a loop.
 const UNROLLED: u32 = 16;
 
@@ -263,14 +274,7 @@ impl Kernel<'_> {
              \tld.param.u64 block, [parameters];\n\
              \tld.global.b64 arena, [block+{}];\n\tld.global.b64 index, [block+{}];\n\tld.global.b64 mask, [block+{}];\n\
              \tld.global.b64 dead, [block+{}];\n\tld.global.b64 number, [block+{}];\n\tld.global.b64 end, [block+{}];\n\
-             \tmov.u32 narrow, %ctaid.x;\n\tmov.u32 bits, %ntid.x;\n\tmul.wide.u32 wide, narrow, bits;\n\tadd.s64 number, number, wide;\n\
-             \tmov.u32 narrow, %tid.x;\n\tcvt.u64.u32 wide, narrow;\n\tadd.s64 number, number, wide;\n\
-             \tmov.u32 narrow, %nctaid.x;\n\tmul.wide.u32 step, narrow, bits;\n\
-             $STATE:\n\tsetp.ge.u64 test, number, end;\n\t@test bra $DONE;\n\
-             \tshr.u64 wide, number, 5;\n\tshl.b64 wide, wide, 2;\n\tadd.s64 place, dead, wide;\n\tld.global.b32 bits, [place+0];\n\
-             \tcvt.u32.u64 narrow, number;\n\tand.b32 narrow, narrow, 31;\n\tshr.u32 bits, bits, narrow;\n\tand.b32 bits, bits, 1;\n\
-             \tsetp.ne.s32 test, bits, 0;\n\t@test bra $NEXT;\n\
-             \tmul.lo.u64 state, number, {};\n\tadd.s64 state, arena, state;",
+             {FIRST_NUMBER}{NEXT_NUMBER}\tmul.lo.u64 state, number, {};\n\tadd.s64 state, arena, state;",
             field(Field::Arena),
             field(Field::Index),
             field(Field::Mask),
@@ -284,9 +288,9 @@ impl Kernel<'_> {
             "\tshr.u64 wide, hash, 40;\n\tshl.b64 wide, wide, 40;\n\tadd.s64 mine, number, 1;\n\tor.b64 mine, mine, wide;\n\
              \tand.b64 slot, hash, mask;\n\
              $PROBE:\n\tshl.b64 place, slot, 3;\n\tadd.s64 place, index, place;\n\tmov.b64 wide, 0;\n\
-             \tatom.global.cas.b64 entry, [place+0], wide, mine;\n\tsetp.eq.u64 test, entry, 0;\n\t@test bra $NEXT;\n\
+             \tatom.global.cas.b64 entry, [place+0], wide, mine;\n\tsetp.eq.u64 test, entry, 0;\n\t@test bra $SKIP;\n\
              \tadd.s64 slot, slot, 1;\n\tand.b64 slot, slot, mask;\n\tbra $PROBE;\n\
-             $NEXT:\n\tadd.s64 number, number, step;\n\tbra $STATE;\n$DONE:\n\tret;\n}\n",
+             $SKIP:\n\tadd.s64 number, number, step;\n\tbra $STATE;\n$DONE:\n\tret;\n}\n",
         );
         text
     }
@@ -347,9 +351,7 @@ impl Kernel<'_> {
              \tld.global.b64 arena, [block+{}];\n\tld.global.b64 number, [block+{}];\n\tld.global.b64 end, [block+{}];\n\
              \tld.global.b64 counters, [block+{}];\n\tld.global.b64 taken, [block+{}];\n\tld.global.b64 faults, [block+{}];\n\
              \tld.global.b64 dead, [block+{}];\n\tld.global.b64 wide, [block+{}];\n\tcvt.u32.u64 flags, wide;\n\tand.b32 seek, flags, 1;\n\
-             \tmov.u32 narrow, %ctaid.x;\n\tmov.u32 bits, %ntid.x;\n\tmul.wide.u32 wide, narrow, bits;\n\tadd.s64 number, number, wide;\n\
-             \tmov.u32 narrow, %tid.x;\n\tcvt.u64.u32 wide, narrow;\n\tadd.s64 number, number, wide;\n\
-             \tmov.u32 narrow, %nctaid.x;\n\tmul.wide.u32 step, narrow, bits;\n\
+             {FIRST_NUMBER}\
              \tmov.b64 arrivals, 0;\n\tmov.b64 atomic_steps, 0;\n\tmov.b64 errors, 0;\n\
              \tst.b64 [work+{}], copies_at;\n\tst.b64 [work+{}], headers;\n\tmov.b32 narrow, {stride};\n\tst.b32 [work+{}], narrow;",
             field(Field::Arena),
@@ -367,11 +369,7 @@ impl Kernel<'_> {
         // The next state of the level.
         let _ = writeln!(
             text,
-            "$STATE:\n\tsetp.ge.u64 test, number, end;\n\t@test bra $DONE;\n\
-             \tshr.u64 wide, number, 5;\n\tshl.b64 wide, wide, 2;\n\tadd.s64 place, dead, wide;\n\tld.global.b32 bits, [place+0];\n\
-             \tcvt.u32.u64 narrow, number;\n\tand.b32 narrow, narrow, 31;\n\tshr.u32 bits, bits, narrow;\n\tand.b32 bits, bits, 1;\n\
-             \tsetp.ne.s32 test, bits, 0;\n\t@test bra $NEXT_STATE;\n\
-             \tmul.lo.u64 place, number, {stride};\n\tadd.s64 place, arena, place;\n\tmov.b32 depth, 0;\n\tmov.b32 inner, 0;"
+            "{NEXT_NUMBER}\tmul.lo.u64 place, number, {stride};\n\tadd.s64 place, arena, place;\n\tmov.b32 depth, 0;\n\tmov.b32 inner, 0;"
         );
         text.push_str(&copy_text("place", "current", stride, (&mut 0, &mut 0, &mut 0)));
         // A state: all its processes, or the one that is alone.
@@ -476,19 +474,19 @@ impl Kernel<'_> {
         if waiting > 0 {
             let _ = writeln!(
                 text,
-                "\tsetp.eq.s32 test, depth, 0;\n\t@test bra $NEXT_STATE;\n\tadd.s32 inner, inner, 1;\n\
+                "\tsetp.eq.s32 test, depth, 0;\n\t@test bra $SKIP;\n\tadd.s32 inner, inner, 1;\n\
                  \tsetp.gt.u32 test, inner, {MOST_INNER};\n\t@test bra $ASK;\n\
                  \tsub.s32 depth, depth, 1;\n\tmul.wide.u32 wide, depth, {stride};\n\tadd.s64 place, waiting, wide;"
             );
             text.push_str(&copy_text("place", "current", stride, (&mut 10, &mut 2, &mut 2)));
             text.push_str("\tbra $ITEM;\n");
         } else {
-            text.push_str("\tbra $NEXT_STATE;\n");
+            text.push_str("\tbra $SKIP;\n");
         }
         let _ = writeln!(
             text,
             "$ASK:\n\tadd.s64 wide, number, 1;\n\tatom.global.max.u64 wide, [counters+{}], wide;\n\
-             $NEXT_STATE:\n\tadd.s64 number, number, step;\n\tbra $STATE;\n\
+             $SKIP:\n\tadd.s64 number, number, step;\n\tbra $STATE;\n\
              $DONE:\n\tmov.u32 narrow, %ctaid.x;\n\tand.b32 narrow, narrow, {};\n\tmul.wide.u32 wide, narrow, {};\n\tadd.s64 place, counters, wide;\n\
              \tatom.global.add.u64 wide, [place+{}], arrivals;\n\tatom.global.add.u64 wide, [place+{}], atomic_steps;\n\
              \tatom.global.add.u64 wide, [place+{}], errors;\n\tret;\n}}\n",
