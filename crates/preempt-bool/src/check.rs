@@ -1,6 +1,7 @@
 //! The one entry point: a program, a question, an answer with what it rests on.
 
 use crate::Diagnostic;
+use crate::certificate::{self, Certificate};
 use crate::choice::{by, choose};
 use crate::engines::Finding;
 use crate::flow::{Mark, Program};
@@ -22,6 +23,8 @@ pub struct Report {
     pub contexts: Vec<Context>,
     /// The smallest number of switches for which a violation is known to exist.
     pub switches: Option<u32>,
+    /// The certificate that was asked for, or why there is none.
+    pub certificate: Option<Result<Certificate, String>>,
 }
 
 /// Most threads that are made for `start_thread`s that may run more than once.
@@ -85,7 +88,15 @@ fn answer_about(
         finding.stop = Some(Stop::Depth);
     }
     finding.statistics.seconds = watch.seconds();
-    Ok(report(program, finding, method, why, options))
+    let moves = finding.replayed.as_mut().map(|replayed| std::mem::take(&mut replayed.moves));
+    let mut report = report(program, finding, method, why, options);
+    report.certificate = options.certificate.then(|| match (moves, report.claim.verdict) {
+        (Some(moves), Verdict::Violated) => {
+            certificate::execution(program, &moves, options, &watch)
+        }
+        (_, verdict) => certificate::of_verdict(program, verdict, options, &watch),
+    });
+    Ok(report)
 }
 
 /// The answer about a program in which nothing is to be reached: it has neither an assertion nor the target.
@@ -127,7 +138,9 @@ fn report_nothing(mut claim: Claim, options: &Options<'_>, watch: &Watch<'_>) ->
     claim.statistics.seconds = watch.seconds();
     let method = options.method.unwrap_or(Method::Explicit);
     let why = "there is nothing to search for".into();
-    Report { claim, method, why, contexts: Vec::new(), switches: None }
+    let no_certificate = || Err("there is nothing to check".into());
+    let certificate = options.certificate.then(no_certificate);
+    Report { claim, method, why, contexts: Vec::new(), switches: None, certificate }
 }
 
 fn report(
@@ -212,7 +225,7 @@ fn report(
     };
     let claim =
         Claim { property, verdict, sentence, violation, statistics, unreached: Vec::new(), notes };
-    Report { claim, method, why, contexts, switches }
+    Report { claim, method, why, contexts, switches, certificate: None }
 }
 
 fn count(switches: u32) -> String {

@@ -26,10 +26,12 @@
 //! * `symbolic`: decision diagrams, procedure summaries, executions read off backwards;
 //! * `sequentialize`: the eager and lazy translations of \[LMP09\]; `direct`: context by context
 //!   without a translation; `witness`: from a schedule to statements;
+//! * `certificate`: answers that a small checker can verify;
 //! * `check`, `choice`: the answer, and the choice between all of them.
 
 #![forbid(unsafe_code)]
 
+mod certificate;
 mod check;
 mod choice;
 #[cfg(test)]
@@ -52,6 +54,7 @@ mod syntax;
 mod torture;
 mod witness;
 
+pub use certificate::{Certificate, of_search as certify_search};
 pub use check::{Report, check, nothing_to_check};
 pub use diagnostic::{CODES, Diagnostic, Severity};
 pub use explicit::Machine;

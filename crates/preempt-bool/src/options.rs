@@ -65,6 +65,8 @@ pub struct Options<'a> {
     pub target: Option<&'a str>,
     /// Go on to the full fixpoint after a violation was found, as the paper's tables do.
     pub full: bool,
+    /// Write down why the answer is right.
+    pub certificate: bool,
     /// Most frames on a stack that explicit search follows.
     pub max_frames: usize,
     /// What may be used.
@@ -78,6 +80,7 @@ impl Default for Options<'_> {
             switches: Switches::Iterate(8),
             target: None,
             full: false,
+            certificate: false,
             max_frames: 64,
             limits: Limits::default(),
         }

@@ -1,8 +1,8 @@
 //! Proofs for every number of context switches, also of programs whose stacks grow without bound.
 //!
-//! A stack is cut below its top frame. What was cut is remembered by the call it belongs to (the
+//! A stack is cut below the frame that a call has made. What was cut is remembered by the call (the
 //! thread, the callee, the values it was entered with, shared variables included): when such an
-//! activation returns, *any* frame that ever waited for one like it is resumed. This visits at
+//! activation returns, *any* stack that ever waited for one like it is resumed. This visits at
 //! least the visible states (shared values, and per thread the top frame) of all executions, and
 //! there are finitely many, so the search ends. If no target is among them the program is safe for
 //! every number of switches; if one is, nothing is known, for the resumed frame may be the wrong
@@ -21,45 +21,78 @@ use std::rc::Rc;
 /// Most outcomes of one step.
 const MAX_CHOICES: usize = 1 << 16;
 
+/// Which calls cut the stack.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Cuts {
+    /// All: the fewest states.
+    EveryCall,
+    /// Calls of functions that may call themselves: exact for a program without recursion.
+    Recursion,
+}
+
 /// What is remembered of a thread.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Local {
-    private: Vec<u32>,
+pub(crate) struct Local {
+    pub(crate) private: Vec<u32>,
     /// `None` when the thread has ended.
-    top: Option<Top>,
+    pub(crate) top: Option<Top>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Top {
-    function: u32,
-    node: u32,
-    locals: Vec<u32>,
-    /// How the activation began; `None` for the first of a thread.
-    call: Option<Rc<Call>>,
+pub(crate) struct Top {
+    pub(crate) function: u32,
+    pub(crate) node: u32,
+    pub(crate) locals: Vec<u32>,
+    pub(crate) below: Below,
 }
 
+/// What lies below a frame.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Below {
+    /// It is the first of its thread.
+    Nothing,
+    /// Any stack that waits for such a call: here the stack was cut.
+    Call(Rc<Call>),
+    /// A frame that waits.
+    Frame(Rc<Waiting>),
+}
+
+/// How an activation began.
 #[derive(PartialEq, Eq, Hash)]
-struct Call {
-    thread: u32,
-    function: u32,
-    passed: Vec<u32>,
-    shared: Vec<u32>,
-    private: Vec<u32>,
+pub(crate) struct Call {
+    pub(crate) thread: u32,
+    pub(crate) function: u32,
+    pub(crate) passed: Vec<u32>,
+    pub(crate) shared: Vec<u32>,
+    pub(crate) private: Vec<u32>,
 }
 
-/// A frame that waits: its call edge, its locals, and how it began itself.
+/// A frame that waits: its call edge, its locals, and what lies below.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Waiting {
-    function: u32,
-    edge: u32,
-    locals: Vec<u32>,
-    call: Option<Rc<Call>>,
+pub(crate) struct Waiting {
+    pub(crate) function: u32,
+    pub(crate) edge: u32,
+    pub(crate) locals: Vec<u32>,
+    pub(crate) below: Below,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct State {
-    shared: Vec<u32>,
-    threads: Vec<Rc<Local>>,
+pub(crate) struct State {
+    pub(crate) shared: Vec<u32>,
+    pub(crate) threads: Vec<Rc<Local>>,
+}
+
+/// What a search has visited.
+#[derive(Default)]
+pub(crate) struct Listed {
+    pub(crate) known: FxHashSet<Rc<State>>,
+    pub(crate) waiting: FxHashMap<Rc<Call>, Vec<Waiting>>,
+}
+
+/// Everything that was visited, without a target: `init` alone, then the threads.
+pub(crate) struct Proven {
+    pub(crate) init: Listed,
+    pub(crate) threads: Listed,
 }
 
 /// A thread at the end of an activation, with what it returns.
@@ -75,9 +108,9 @@ struct Proof<'a> {
     liveness: Liveness,
     /// Place of each variable among those of its owner.
     places: Vec<usize>,
-    known: FxHashSet<Rc<State>>,
+    cuts: Cuts,
+    listed: Listed,
     work: Vec<Rc<State>>,
-    waiting: FxHashMap<Rc<Call>, Vec<Waiting>>,
     returned: FxHashMap<Rc<Call>, Vec<Returning>>,
     max_states: usize,
     /// Steps since the clock was looked at.
@@ -104,6 +137,24 @@ pub(crate) fn holds_for_every_number(
     max_states: usize,
     watch: &Watch<'_>,
 ) -> Result<Attempt, Stop> {
+    let attempt = |cuts| {
+        let listed = list(program, targets, max_states, cuts, watch)?;
+        Ok(listed.map_or_else(|attempt| attempt, |_| Attempt::Proven))
+    };
+    match attempt(Cuts::EveryCall)? {
+        Attempt::Impossible => attempt(Cuts::Recursion),
+        answer => Ok(answer),
+    }
+}
+
+/// The states that prove it, or why there are none.
+pub(crate) fn list(
+    program: &Program,
+    targets: &Targets,
+    max_states: usize,
+    cuts: Cuts,
+    watch: &Watch<'_>,
+) -> Result<Result<Proven, Attempt>, Stop> {
     let mut places = vec![0; program.variables.len()];
     let frames = program.functions.iter().map(|f| f.frame().collect::<Vec<_>>());
     for list in [program.shared.clone(), program.private.clone()].into_iter().chain(frames) {
@@ -114,27 +165,28 @@ pub(crate) fn holds_for_every_number(
         targets,
         liveness: Liveness::new(program),
         places,
-        known: FxHashSet::default(),
+        cuts,
+        listed: Listed::default(),
         work: Vec::new(),
-        waiting: FxHashMap::default(),
         returned: FxHashMap::default(),
         max_states,
         added: 0,
         unsafe_: false,
         gave_up: false,
     };
-    proof.start(watch)?;
+    let init = proof.start(watch)?;
     proof.run(watch)?;
     Ok(match (proof.unsafe_, proof.gave_up) {
-        (true, _) => Attempt::Impossible,
-        (false, true) => Attempt::TooLarge,
-        (false, false) => Attempt::Proven,
+        (true, _) => Err(Attempt::Impossible),
+        (false, true) => Err(Attempt::TooLarge),
+        (false, false) => Ok(Proven { init, threads: proof.listed }),
     })
 }
 
 impl Proof<'_> {
-    /// All states with which the threads can begin: `init` runs as a thread of its own first.
-    fn start(&mut self, watch: &Watch<'_>) -> Result<(), Stop> {
+    /// All states with which the threads can begin. `init` runs as a thread of its own first; what it can do is
+    /// returned.
+    fn start(&mut self, watch: &Watch<'_>) -> Result<Listed, Stop> {
         let program = self.program;
         let widths = |list: &[VariableId]| -> Vec<u8> {
             list.iter().map(|v| program.variables[*v].width).collect()
@@ -148,7 +200,7 @@ impl Proof<'_> {
         let free: Vec<u8> = program.shared.iter().map(free).collect();
         let Some(shared) = all_values(&free, self.max_states) else {
             self.gave_up = true;
-            return Ok(());
+            return Ok(Listed::default());
         };
         let mut beginnings = Vec::new();
         for thread in &program.threads {
@@ -157,7 +209,7 @@ impl Proof<'_> {
             let private = all_values(&widths(&program.private), 4096);
             let (Some(locals), Some(private)) = (locals, private) else {
                 self.gave_up = true;
-                return Ok(());
+                return Ok(Listed::default());
             };
             let mut list = Vec::new();
             for private in &private {
@@ -166,7 +218,7 @@ impl Proof<'_> {
                         function: thread.function as u32,
                         node: function.entry as u32,
                         locals: locals.clone(),
-                        call: None,
+                        below: Below::Nothing,
                     });
                     list.push(Rc::new(Local { private: private.clone(), top }));
                 }
@@ -177,10 +229,10 @@ impl Proof<'_> {
             beginnings.iter().fold(shared.len(), |n, list| n.saturating_mul(list.len()));
         if combinations > self.max_states {
             self.gave_up = true;
-            return Ok(());
+            return Ok(Listed::default());
         }
-        let starts = match program.init {
-            None => shared,
+        let (starts, during_init) = match program.init {
+            None => (shared, Listed::default()),
             Some(init) => self.after_init(init, shared, watch)?,
         };
         for shared in starts {
@@ -197,7 +249,7 @@ impl Proof<'_> {
                 self.add(State { shared: shared.clone(), threads });
             }
         }
-        Ok(())
+        Ok(during_init)
     }
 
     /// The local variables with which an activation that nobody called can begin.
@@ -217,12 +269,12 @@ impl Proof<'_> {
         init: usize,
         shared: Vec<Vec<u32>>,
         watch: &Watch<'_>,
-    ) -> Result<Vec<Vec<u32>>, Stop> {
+    ) -> Result<(Vec<Vec<u32>>, Listed), Stop> {
         let function = &self.program.functions[init];
         let private = vec![0; self.program.private.len()];
         let Some(locals) = self.first_locals(init) else {
             self.gave_up = true;
-            return Ok(Vec::new());
+            return Ok(Default::default());
         };
         for shared in shared {
             for locals in &locals {
@@ -230,23 +282,24 @@ impl Proof<'_> {
                     function: init as u32,
                     node: function.entry as u32,
                     locals: locals.clone(),
-                    call: None,
+                    below: Below::Nothing,
                 });
                 let threads = vec![Rc::new(Local { private: private.clone(), top })];
                 self.add(State { shared: shared.clone(), threads });
             }
         }
         self.run(watch)?;
-        let mut ended: Vec<Vec<u32>> = std::mem::take(&mut self.known)
-            .into_iter()
+        let listed = std::mem::take(&mut self.listed);
+        let mut ended: Vec<Vec<u32>> = listed
+            .known
+            .iter()
             .filter(|s| s.threads[0].top.is_none())
             .map(|s| s.shared.clone())
             .collect();
         ended.sort();
         ended.dedup();
-        self.waiting.clear();
         self.returned.clear();
-        Ok(ended)
+        Ok((ended, listed))
     }
 
     fn run(&mut self, watch: &Watch<'_>) -> Result<(), Stop> {
@@ -254,7 +307,7 @@ impl Proof<'_> {
             self.added += 1;
             if self.added >= 1024 {
                 self.added = 0;
-                watch.check(self.known.len() as u64)?;
+                watch.check(self.listed.known.len() as u64)?;
             }
             if self.unsafe_ || self.gave_up {
                 self.work.clear();
@@ -281,12 +334,12 @@ impl Proof<'_> {
                 self.unsafe_ |= self.targets.at(top.function as usize, top.node as usize).is_some();
             }
         }
-        if self.known.len() >= self.max_states {
+        if self.listed.known.len() >= self.max_states {
             self.gave_up = true;
             return;
         }
         let state = Rc::new(state);
-        if self.known.insert(state.clone()) {
+        if self.listed.known.insert(state.clone()) {
             self.work.push(state);
         }
     }
@@ -416,29 +469,36 @@ impl Proof<'_> {
         args: usize,
         values: Vec<u32>,
     ) {
-        let call = Rc::new(Call {
-            thread: thread as u32,
-            function: callee as u32,
-            passed: values[..args].to_vec(),
-            shared: state.shared.clone(),
-            private: state.threads[thread].private.clone(),
-        });
         let waiting = Waiting {
             function: top.function,
             edge: edge as u32,
             locals: top.locals.clone(),
-            call: top.call.clone(),
+            below: top.below.clone(),
         };
+        let cut = self.cuts == Cuts::EveryCall || self.program.recursive[callee];
+        let call = cut.then(|| {
+            Rc::new(Call {
+                thread: thread as u32,
+                function: callee as u32,
+                passed: values[..args].to_vec(),
+                shared: state.shared.clone(),
+                private: state.threads[thread].private.clone(),
+            })
+        });
         let mut next = (**state).clone();
         let mut local = (*next.threads[thread]).clone();
         let node = self.program.functions[callee].entry as u32;
-        let mut new =
-            Top { function: callee as u32, node, locals: values, call: Some(call.clone()) };
+        let below = match &call {
+            Some(call) => Below::Call(call.clone()),
+            None => Below::Frame(Rc::new(waiting.clone())),
+        };
+        let mut new = Top { function: callee as u32, node, locals: values, below };
         self.tidy(&mut new);
         local.top = Some(new);
         next.threads[thread] = Rc::new(local);
         self.add(next);
-        let list = self.waiting.entry(call.clone()).or_default();
+        let Some(call) = call else { return };
+        let list = self.listed.waiting.entry(call.clone()).or_default();
         if list.contains(&waiting) {
             return;
         }
@@ -453,20 +513,24 @@ impl Proof<'_> {
     }
 
     fn leave(&mut self, state: &Rc<State>, thread: usize, top: &Top, results: Vec<u32>) {
-        let Some(call) = &top.call else {
-            let mut next = (**state).clone();
-            // A thread that ends inside an atomic section never leaves it.
-            let mut private = vec![0; self.program.private.len()];
-            if let Some(place) = self.program.atomic.map(|flag| self.places[flag]) {
-                private[place] = next.threads[thread].private[place];
+        let call = match &top.below {
+            Below::Call(call) => call,
+            Below::Frame(waiting) => return self.resume(state, thread, waiting, &results),
+            Below::Nothing => {
+                let mut next = (**state).clone();
+                // A thread that ends inside an atomic section never leaves it.
+                let mut private = vec![0; self.program.private.len()];
+                if let Some(place) = self.program.atomic.map(|flag| self.places[flag]) {
+                    private[place] = next.threads[thread].private[place];
+                }
+                next.threads[thread] = Rc::new(Local { private, top: None });
+                self.add(next);
+                return;
             }
-            next.threads[thread] = Rc::new(Local { private, top: None });
-            self.add(next);
-            return;
         };
         let returning = Returning { state: state.clone(), thread, results: results.clone() };
         self.returned.entry(call.clone()).or_default().push(returning);
-        for waiting in self.waiting.get(call).cloned().unwrap_or_default() {
+        for waiting in self.listed.waiting.get(call).cloned().unwrap_or_default() {
             self.resume(state, thread, &waiting, &results);
         }
     }
@@ -479,7 +543,7 @@ impl Proof<'_> {
             function: waiting.function,
             node: 0,
             locals: waiting.locals.clone(),
-            call: waiting.call.clone(),
+            below: waiting.below.clone(),
         };
         self.step(state, thread, &top, lhs, results, edge.to);
     }

@@ -47,23 +47,24 @@ pub(crate) struct Replayed {
     pub(crate) contexts: Vec<Context>,
     /// Function and mark of the target that is reached.
     pub(crate) mark: (usize, usize),
+    pub(crate) moves: Vec<Move>,
 }
 
-struct Frame {
-    function: usize,
-    node: usize,
+pub(crate) struct Frame {
+    pub(crate) function: usize,
+    pub(crate) node: usize,
     /// The call edge a frame waits at.
-    waits: Option<usize>,
-    locals: Vec<u64>,
+    pub(crate) waits: Option<usize>,
+    pub(crate) locals: Vec<u64>,
 }
 
-struct Interpreter<'p> {
+pub(crate) struct Interpreter<'p> {
     program: &'p Program,
     /// Values of shared variables, by variable.
-    shared: Vec<u64>,
+    pub(crate) shared: Vec<u64>,
     /// Per process, values of thread variables, by variable.
-    private: Vec<Vec<u64>>,
-    stacks: Vec<Vec<Frame>>,
+    pub(crate) private: Vec<Vec<u64>>,
+    pub(crate) stacks: Vec<Vec<Frame>>,
     /// Whether each process has done anything.
     moved: Vec<bool>,
 }
@@ -149,7 +150,7 @@ pub(crate) fn replay(
     let mark = targets.at(top.function, top.node).ok_or("the last step reaches no target")?;
     let mark = (top.function, mark);
     trace.observations.reasons = reasons;
-    Ok(Replayed { trace, contexts, mark })
+    Ok(Replayed { trace, contexts, mark, moves: moves.to_vec() })
 }
 
 /// Remarks about an execution of the explicit engine: what each step looked at, and why the last one fails.
@@ -180,7 +181,7 @@ pub(crate) fn moves_of(machine: &Machine<'_>, steps: &[Step]) -> Vec<Move> {
 }
 
 impl<'p> Interpreter<'p> {
-    fn new(program: &'p Program) -> Self {
+    pub(crate) fn new(program: &'p Program) -> Self {
         let count = program.variables.len();
         let mut stacks = vec![program.init.map(|f| frame(program, f)).into_iter().collect()];
         stacks.extend(program.threads.iter().map(|t| vec![frame(program, t.function)]));
@@ -216,7 +217,11 @@ impl<'p> Interpreter<'p> {
         }
     }
 
-    fn start(&mut self, process: usize, values: &[(VariableId, u64)]) -> Result<(), String> {
+    pub(crate) fn start(
+        &mut self,
+        process: usize,
+        values: &[(VariableId, u64)],
+    ) -> Result<(), String> {
         if std::mem::replace(&mut self.moved[process], true) {
             return Err("initial values come after the first step".into());
         }
@@ -250,7 +255,7 @@ impl<'p> Interpreter<'p> {
         expr.truths(&get, &get).1
     }
 
-    fn take(
+    pub(crate) fn take(
         &mut self,
         process: usize,
         function: usize,

@@ -21,10 +21,10 @@ use crate::{Dialect, Program, parse, sequentialize, witness};
 use preempt_core::{Stop, Verdict};
 use std::fmt::Write;
 
-struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

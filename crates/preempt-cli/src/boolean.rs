@@ -8,9 +8,11 @@ use crate::output::{self, Report, print};
 use crate::request::{self, Watcher};
 use crate::terminal;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use preempt_bool::{Diagnostic, Dialect, Program, Severity, Switches, parse, parse_pushdown};
+use preempt_bool::{
+    Certificate, Diagnostic, Dialect, Program, Severity, Switches, parse, parse_pushdown,
+};
 use preempt_report::Source;
-use preempt_verify::boolean::{Settings, check};
+use preempt_verify::boolean::{Answer, Settings, check};
 use preempt_verify::{Error, Event, Preemptions, Request};
 use std::path::Path;
 use std::process::ExitCode;
@@ -50,6 +52,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
         },
         // Of a pushdown system, the target is part of the program.
         target: arguments.target.as_deref().filter(|_| !is_pushdown(file)),
+        certificate: arguments.certificate.is_some(),
     };
     let request = Request {
         // Without a bound on preemptions, `--iterate` counts switches.
@@ -60,7 +63,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     let listener = |event: Event<'_>| watcher.see(event);
     let control = request::control(arguments, &listener);
     let answer = check(&program, &settings, &request, &control);
-    let mut claim = answer.map_err(|error| match error {
+    let Answer { mut claim, certificate } = answer.map_err(|error| match error {
         Error::Boolean(diagnostics) => {
             show_all(&diagnostics, &text);
             Failure::Reported
@@ -78,6 +81,11 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
         headings: &[],
         selectors: &[],
         trail: None,
+        certificate: certificate.map(|made| {
+            let dialect =
+                (!is_pushdown(file)).then(|| arguments.dialect.as_deref().unwrap_or("slam"));
+            made.map(|made| made.about(dialect, arguments.target.as_deref()).to_json())
+        }),
     })
 }
 
@@ -108,6 +116,15 @@ pub(crate) fn sequentialize(arguments: &SequentializeArguments) -> Result<ExitCo
         })?;
     print(&sequential);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Reads what a certificate is about.
+pub(crate) fn load_for(certificate: &Certificate, path: &Path) -> Result<Program, Failure> {
+    let program = match is_pushdown(path) {
+        true => load_pushdown(path, certificate.target.as_deref())?,
+        false => load(path, certificate.dialect.as_deref(), true)?,
+    };
+    Ok(program.0)
 }
 
 fn load(path: &Path, dialect: Option<&str>, quiet: bool) -> Result<(Program, String), Failure> {

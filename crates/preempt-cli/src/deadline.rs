@@ -199,8 +199,15 @@ fn last_claims(state: &mut State, stop: Stop, found: bool) -> Vec<Claim> {
 
 /// Reports, and ends the process.
 fn give_up(arguments: &CheckArguments, claims: &[Claim]) -> ! {
-    let report =
-        Report { arguments, claims, sources: &[], headings: &[], selectors: &[], trail: None };
+    let report = Report {
+        arguments,
+        claims,
+        sources: &[],
+        headings: &[],
+        selectors: &[],
+        trail: None,
+        certificate: None,
+    };
     let code = match output::report(&report) {
         Ok(_) => json::worst(claims).exit_code(),
         Err(failure) => {

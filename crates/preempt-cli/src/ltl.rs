@@ -2,7 +2,7 @@
 
 use crate::arguments::LtlArguments;
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{print, write};
 use preempt_ltl::{
     Invariance, formula_invariance, normal_form, parse, translate, write_dot, write_hoa,
     write_never,
@@ -37,6 +37,9 @@ pub(crate) fn run(arguments: &LtlArguments) -> Result<ExitCode, Failure> {
         automaton = normal_form(&automaton).map_err(wrong)?;
     }
     let title = parsed.formula.display(&parsed.names).to_string();
+    if let Some(path) = &arguments.certificate {
+        write(path, &write_hoa(&automaton, &parsed.names, &title))?;
+    }
     let text = if arguments.hoa {
         write_hoa(&automaton, &parsed.names, &title)
     } else if arguments.dot {

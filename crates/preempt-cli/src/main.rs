@@ -10,6 +10,7 @@ mod boolean;
 mod card;
 mod cargo;
 mod cc;
+mod certificate;
 mod deadline;
 mod explain;
 mod failure;
@@ -17,6 +18,7 @@ mod failure;
 mod format;
 mod graph;
 mod ltl;
+mod meant;
 mod merge;
 mod output;
 mod promela;
@@ -54,9 +56,12 @@ fn main() -> ExitCode {
         // A panic is a bug in preempt; the default message stays, the exit code says so.
         let run = || {
             let words = arguments::with_model_first(std::env::args_os());
-            match arguments::parse(words) {
+            match arguments::parse(words.clone()) {
                 Ok(cli) => run(cli),
-                Err(error) => output::show_usage(&error),
+                Err(error) => match meant::command(&words).filter(|_| error.use_stderr()) {
+                    Some(meant) => output::report_failure(&Failure::Input(meant)),
+                    None => output::show_usage(&error),
+                },
             }
         };
         match std::panic::catch_unwind(run) {
@@ -78,6 +83,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
             boolean::run(&arguments)
         }
         Command::Check(arguments) => {
+            meant::a_model(&arguments.model.file)?;
             applicability::check(&arguments, Subject::Promela)?;
             promela::check::run(&arguments)
         }
@@ -107,6 +113,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Cargo { arguments } => cargo::run(&arguments),
         #[cfg(feature = "serve")]
         Command::Serve(arguments) => serve::run(&arguments),
+        Command::CheckCertificate { certificate, model } => certificate::run(&certificate, &model),
         Command::Kernel(model) => {
             only_promela("kernel", &model)?;
             card::print(&model)
@@ -143,6 +150,7 @@ fn is_boolean(model: &ModelArguments) -> bool {
 }
 
 fn only_promela(command: &str, model: &ModelArguments) -> Result<(), Failure> {
+    meant::a_model(&model.file)?;
     match is_boolean(model) {
         true => Err(Failure::Input(format!(
             "`{command}` runs Promela models; {} is a Boolean program",

@@ -23,6 +23,9 @@ pub(crate) struct Report<'a> {
     pub(crate) selectors: &'a [Vec<String>],
     /// The first counterexample as a trail of Spin, if the saved trace is to be one.
     pub(crate) trail: Option<String>,
+    /// The certificate of a Boolean program's answer, or why there is none; a trace certifies that a model is
+    /// violated.
+    pub(crate) certificate: Option<Result<String, String>>,
 }
 
 /// Steps of one process in a row that are shown in full.
@@ -56,12 +59,15 @@ pub(crate) fn report(report: &Report<'_>) -> Result<ExitCode, Failure> {
     let violated = report.claims.iter().position(|claim| claim.violation.is_some());
     if let Some(at) = violated {
         let claim = &report.claims[at];
+        let mut options = options(arguments);
+        options.extend(report.selectors.get(at).into_iter().flatten().cloned());
+        let saved = || SavedTrace::of(&file, &options, claim);
+        let json = || saved().map_or(String::new(), |saved| saved.to_json());
         if let Some(path) = &arguments.trace {
-            let mut options = options(arguments);
-            options.extend(report.selectors.get(at).into_iter().flatten().cloned());
-            let saved = || SavedTrace::of(&file, &options, claim);
-            let json = || saved().map_or(String::new(), |saved| saved.to_json());
             save(path, &report.trail.clone().unwrap_or_else(json));
+        }
+        if let (Some(path), None) = (&arguments.certificate, &report.certificate) {
+            save(path, &json());
         }
         if let Some(path) = &arguments.msc {
             let svg = claim.violation.as_ref().map(|violation| chart::svg(&violation.trace));
@@ -70,6 +76,15 @@ pub(crate) fn report(report: &Report<'_>) -> Result<ExitCode, Failure> {
     } else if !arguments.quiet {
         for path in [&arguments.trace, &arguments.msc].into_iter().flatten() {
             complain(&format!("{} was not written: there is no counterexample", path.display()));
+        }
+    }
+    if let Some(path) = &arguments.certificate {
+        let none = "only a violation of a Promela model has a certificate, its trace";
+        match (&report.certificate, violated) {
+            (Some(Ok(text)), _) => save(path, text),
+            (Some(Err(why)), _) => no_certificate(path, why),
+            (None, None) => no_certificate(path, none),
+            (None, Some(_)) => {}
         }
     }
     if let Some(path) = &arguments.html {
@@ -83,6 +98,14 @@ pub(crate) fn report(report: &Report<'_>) -> Result<ExitCode, Failure> {
     match failed {
         Some(failure) => Err(failure),
         None => Ok(ExitCode::from(worst.exit_code())),
+    }
+}
+
+/// Says why there is no certificate. One from an earlier answer must not be taken for it.
+fn no_certificate(path: &Path, why: &str) {
+    complain(&format!("{} was not written: {why}", path.display()));
+    if std::fs::metadata(path).is_ok_and(|known| known.is_file()) {
+        let _ = std::fs::remove_file(path);
     }
 }
 

@@ -19,6 +19,7 @@ use preempt_promela::interpret::trail::{has_claim, is_trail};
 use preempt_report::{Page, SavedTrace, lanes, page};
 use preempt_verify::promela::{observed, truncations_along};
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// What a trail file of Spin says about the check that wrote it; its steps are read later.
@@ -41,7 +42,7 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
     if let Some(schedule) = &saved.schedule {
         return crate::run::replay(arguments, &saved, schedule);
     }
-    let check = as_saved(arguments, &saved)?;
+    let check = as_saved(path, &arguments.model, &saved)?;
     let mut model = promela::load(&check.model, true)?;
     let interpreter =
         observed(&model, &settings(&check), &interruptible()).map_err(promela::failed)?;
@@ -52,9 +53,7 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
         saved.trace.raw = trail.steps;
         saved.trace.cycle_start = trail.cycle_start;
     }
-    let is_own = |step: &&Step| step.process != ProcessId::PROPERTY;
-    let mut steps: Vec<Step> =
-        saved.trace.raw.iter().filter(is_own).map(|step| Step { choice: 0, ..*step }).collect();
+    let mut steps = own_steps(&saved);
     let saved_steps = steps.len();
     let mut trace = follow(&interpreter, &mut steps).map_err(|error| {
         Failure::Input(format!(
@@ -115,6 +114,51 @@ fn follow(system: &Interpreter, steps: &mut Vec<Step>) -> Result<Trace, ReplayEr
     }
 }
 
+/// What a saved trace violates now, in a sentence; in an inner error, what it does not violate, or why it is no
+/// execution of the model.
+pub(crate) fn certified(file: &Path, model: &Path) -> Result<Result<String, String>, Failure> {
+    let text = std::fs::read_to_string(file).map_err(|error| Failure::io("read", file, &error))?;
+    let saved = SavedTrace::from_json(&text)
+        .map_err(|error| Failure::Input(format!("{}:{error}", file.display())))?;
+    if saved.schedule.is_some() {
+        let message = "is an execution of a program: `preempt replay` repeats it";
+        return Err(Failure::Input(format!("{} {message}", file.display())));
+    }
+    let model = ModelArguments {
+        file: model.into(),
+        define: Vec::new(),
+        no_merge: false,
+        no_reset: false,
+        no_hide: false,
+    };
+    let check = as_saved(file, &model, &saved)?;
+    let mut model = promela::load(&check.model, true)?;
+    let interpreter =
+        observed(&model, &settings(&check), &interruptible()).map_err(promela::failed)?;
+    let mut steps = own_steps(&saved);
+    let count = steps.len();
+    if let Err(error) = follow(&interpreter, &mut steps) {
+        return Ok(Err(format!("its steps are no execution of the model: {error}")));
+    }
+    let cycle_start = cycle_start(&saved).filter(|_| steps.len() == count);
+    let promises = saved.kind == ViolationKind::Exclusivity.name();
+    let execution = (steps.as_slice(), cycle_start);
+    let claim = promela::check::check_execution(&mut model, &check, execution, promises)?;
+    Ok(match &claim.violation {
+        Some(found) if found.kind.name() == saved.kind && found.message == saved.message => Ok(
+            format!("an execution of {} steps violates the model: {}", steps.len(), found.message),
+        ),
+        Some(found) => Err(format!("its steps violate something else: {}", found.message)),
+        None => Err("its steps violate nothing".into()),
+    })
+}
+
+/// The steps of processes, without those of a property.
+fn own_steps(saved: &SavedTrace) -> Vec<Step> {
+    let is_own = |step: &&Step| step.process != ProcessId::PROPERTY;
+    saved.trace.raw.iter().filter(is_own).map(|step| Step { choice: 0, ..*step }).collect()
+}
+
 /// The options of `check` that a saved trace may bring with it: what the file means, which property,
 /// what counts as a violation. Nothing else in a file from elsewhere is obeyed.
 const FLAGS: [&str; 10] = [
@@ -133,8 +177,12 @@ const WITH_VALUE: [&str; 4] = ["-D", "--ltl", "--formula", "--claim"];
 
 /// The check that the trace was saved by, as far as it matters for one execution. What the command
 /// line says about the model takes the place of what was saved.
-fn as_saved(arguments: &ReplayArguments, saved: &SavedTrace) -> Result<CheckArguments, Failure> {
-    let ModelArguments { file, define, no_merge, no_reset, no_hide } = &arguments.model;
+fn as_saved(
+    trace: &Path,
+    model: &ModelArguments,
+    saved: &SavedTrace,
+) -> Result<CheckArguments, Failure> {
+    let ModelArguments { file, define, no_merge, no_reset, no_hide } = model;
     let mut words: Vec<OsString> = ["preempt", "check", "--por", "off"].map(Into::into).into();
     let mut options = saved.options.iter();
     while let Some(option) = options.next() {
@@ -162,7 +210,7 @@ fn as_saved(arguments: &ReplayArguments, saved: &SavedTrace) -> Result<CheckArgu
         Ok(Command::Check(check)) => Ok(*check),
         _ => Err(Failure::Input(format!(
             "{}: its saved options are not options of `preempt check`",
-            arguments.trace.display()
+            trace.display()
         ))),
     }
 }

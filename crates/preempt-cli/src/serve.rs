@@ -4,7 +4,7 @@ use crate::arguments::ServeArguments;
 use crate::failure::Failure;
 use crate::output::print;
 use crate::terminal::INTERRUPTED;
-use crate::{boolean, promela};
+use crate::{boolean, meant, promela};
 use preempt_serve::{BooleanFile, Origin, PromelaFile, RecordedFile, Server};
 use preempt_verify::promela::Settings;
 use std::path::Path;
@@ -41,6 +41,7 @@ fn origin(file: &Path, arguments: &ServeArguments) -> Result<Box<dyn Origin>, Fa
         return Ok(Box::new(RecordedFile::new(file.to_path_buf())));
     }
     if !boolean::reads(file) {
+        meant::a_model(file)?;
         let settings = Settings { merge: !arguments.no_merge, ..Settings::default() };
         let defines = promela::defines(&arguments.define);
         return Ok(Box::new(PromelaFile::new(file.to_path_buf(), defines, settings)));

@@ -58,8 +58,8 @@ fn check(task: &Task, control: &Control<'_>) -> Result<Vec<Claim>, String> {
     if is_boolean(&task.path) {
         let (program, _) = preempt_bool::parse(&task.text, &task.path, Dialect::Slam)
             .map_err(|_| "the program does not compile".to_string())?;
-        let claim = boolean::check(&program, &boolean::Settings::default(), &request, control);
-        return claim.map(|claim| vec![claim]).map_err(|error| error.to_string());
+        let answer = boolean::check(&program, &boolean::Settings::default(), &request, control);
+        return answer.map(|answer| vec![answer.claim]).map_err(|error| error.to_string());
     }
     let options = ParseOptions { defines: Vec::new(), loader: &beside };
     let parsed = parse(&task.path, task.text.clone().into_bytes(), &options);

@@ -1,7 +1,10 @@
 //! Boolean programs and pushdown systems.
 
 use crate::{Control, Error, Event, Request};
-use preempt_bool::{Limits, Machine, Method, Options, Program, Switches, nothing_to_check};
+use preempt_bool::{
+    Certificate, Limits, Machine, Method, Options, Program, Switches, certify_search,
+    nothing_to_check,
+};
 use preempt_check::{Check, Preemptions};
 use preempt_core::{Claim, Stop, Verdict};
 
@@ -20,12 +23,23 @@ pub struct Settings<'a> {
     pub switches: Switches,
     /// The label to reach; `None` means `Target` and `SLIC_ERROR`. Assertions always count.
     pub target: Option<&'a str>,
+    /// Write down why the answer is right.
+    pub certificate: bool,
+}
+
+/// The answer, and the certificate that was asked for or why there is none.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The answer.
+    pub claim: Claim,
+    /// What can be checked independently.
+    pub certificate: Option<Result<Certificate, String>>,
 }
 
 impl Default for Settings<'_> {
     fn default() -> Self {
-        let Options { method, switches, target, .. } = Options::default();
-        Settings { method, switches, target }
+        let Options { method, switches, target, certificate, .. } = Options::default();
+        Settings { method, switches, target, certificate }
     }
 }
 
@@ -35,7 +49,7 @@ pub fn check(
     settings: &Settings<'_>,
     request: &Request,
     control: &Control<'_>,
-) -> Result<Claim, Error> {
+) -> Result<Answer, Error> {
     let work = || match request.preemptions {
         Preemptions::Any => within_switches(program, settings, request, control),
         _ => within_preemptions(program, settings, request, control),
@@ -56,31 +70,42 @@ fn within_switches(
     settings: &Settings<'_>,
     request: &Request,
     control: &Control<'_>,
-) -> Result<Claim, Error> {
+) -> Result<Answer, Error> {
+    let options = options(settings, request, control);
     let show = |progress: &preempt_bool::Progress| control.announce(Event::Symbolic(progress));
-    let options = Options {
-        method: settings.method,
-        switches: settings.switches,
-        target: settings.target,
-        limits: Limits {
-            memory_bytes: request.memory,
-            time: control.time_left(),
-            interrupt: Some(control.flag()),
-            progress: Some(&show),
-        },
-        ..Options::default()
-    };
+    let limits = Limits { progress: Some(&show), ..options.limits };
+    let options = Options { limits, ..options };
     let answer = preempt_bool::check(program, &options);
     control.announce(Event::SearchEnded);
     let report = answer.map_err(|diagnostic| Error::Boolean(vec![diagnostic]))?;
-    let mut claim = report.claim;
+    let (mut claim, certificate) = (report.claim, report.certificate);
     claim.notes.insert(0, format!("method {}: {}", report.method.name(), report.why));
     if request.threads > 1 {
         claim
             .notes
             .push("one thread was used: for Boolean programs only --bound uses several".into());
     }
-    Ok(claim)
+    Ok(Answer { claim, certificate })
+}
+
+fn options<'a>(
+    settings: &Settings<'a>,
+    request: &Request,
+    control: &'a Control<'_>,
+) -> Options<'a> {
+    Options {
+        method: settings.method,
+        switches: settings.switches,
+        target: settings.target,
+        certificate: settings.certificate,
+        limits: Limits {
+            memory_bytes: request.memory,
+            time: control.time_left(),
+            interrupt: Some(control.flag()),
+            progress: None,
+        },
+        ..Options::default()
+    }
 }
 
 /// At most so many preemptions: a search over states with their stacks.
@@ -89,20 +114,21 @@ fn within_preemptions(
     settings: &Settings<'_>,
     request: &Request,
     control: &Control<'_>,
-) -> Result<Claim, Error> {
+) -> Result<Answer, Error> {
     let wrong = |diagnostic| Error::Boolean(vec![diagnostic]);
     if let Some(claim) = nothing_to_check(program, settings.target).map_err(wrong)? {
-        return Ok(claim);
+        let none = || Err("there is nothing to check".into());
+        return Ok(Answer { claim, certificate: settings.certificate.then(none) });
     }
     let machine = Machine::new(program, settings.target, MOST_FRAMES).map_err(wrong)?;
     let property = "no target reached, no assertion violated".into();
-    let options = preempt_check::Options {
+    let search = preempt_check::Options {
         deadlocks: false,
         time: control.time_left(),
         ..request.options(property, false)
     };
     let answer = control.watch(|listener| {
-        let check = Check::new(&machine).options(options);
+        let check = Check::new(&machine).options(search);
         check.interrupt(control.flag()).progress(listener).run()
     });
     let mut claim = answer.claim;
@@ -117,5 +143,9 @@ fn within_preemptions(
             "under a bound on preemptions stacks are followed up to {MOST_FRAMES} calls; without one there is no such limit"
         ));
     }
-    Ok(claim)
+    let certificate = settings.certificate.then(|| {
+        let steps = claim.violation.as_ref().map_or(&[][..], |violation| &violation.trace.raw);
+        certify_search(&machine, claim.verdict, steps, &options(settings, request, control))
+    });
+    Ok(Answer { claim, certificate })
 }

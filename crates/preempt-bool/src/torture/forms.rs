@@ -154,7 +154,7 @@ impl Generator {
 }
 
 impl Random {
-    pub(super) fn from_seed(seed: u64) -> Self {
+    pub(crate) fn from_seed(seed: u64) -> Self {
         let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
         for _ in 0..5 {
             random.below(2);

@@ -183,6 +183,9 @@ pub(crate) struct CheckArguments {
     /// Save the counterexample for `preempt replay`
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) trace: Option<PathBuf>,
+    /// Write down why the answer is right, for `preempt check-certificate`
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) certificate: Option<PathBuf>,
     /// Write the counterexample as a self-contained HTML page
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) html: Option<PathBuf>,

@@ -121,6 +121,14 @@ pub(crate) enum Command {
     /// Indent Promela models by their nesting
     #[cfg(feature = "lsp")]
     Fmt(FormatArguments),
+    /// Check a certificate that `check --certificate` or `ltl --certificate` has written
+    #[command(name = "check-certificate")]
+    CheckCertificate {
+        /// The certificate
+        certificate: PathBuf,
+        /// The model, Boolean program or pushdown system that it is about; of an automaton, the formula
+        model: PathBuf,
+    },
     /// Print the kernels that `check --gpu` gives to a graphics card (PTX)
     Kernel(ModelArguments),
     /// Compile C programs for `preempt run`; takes the options of the C compiler
@@ -322,6 +330,9 @@ pub(crate) struct LtlArguments {
     /// Print the automaton as a graph
     #[arg(long, group = "form")]
     pub(crate) dot: bool,
+    /// Write the automaton as a certificate for `preempt check-certificate`
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["stutter", "normal_form"])]
+    pub(crate) certificate: Option<PathBuf>,
     /// Print the automaton in stutter-invariant normal form
     #[arg(long, conflicts_with = "stutter")]
     pub(crate) normal_form: bool,

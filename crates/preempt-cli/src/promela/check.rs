@@ -63,8 +63,15 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     }
     let sources = sources(&model);
     let (headings, selectors) = (&headings, &selectors);
-    let report =
-        Report { arguments, claims: &claims, sources: &sources, headings, selectors, trail };
+    let report = Report {
+        arguments,
+        claims: &claims,
+        sources: &sources,
+        headings,
+        selectors,
+        trail,
+        certificate: None,
+    };
     let code = output::report(&report)?;
     if let Some(path) = &arguments.graph {
         let interpreter = promela::plain(&model, settings, control).map_err(failed)?;

@@ -104,6 +104,6 @@ impl Subject for BooleanProgram {
             // Bounds one after the other are context switches here.
             request.preemptions = Preemptions::Any;
         }
-        check(&self.program, &settings, &request, control).map(|claim| vec![claim])
+        check(&self.program, &settings, &request, control).map(|answer| vec![answer.claim])
     }
 }

@@ -151,6 +151,8 @@ fn named(
             true => "the model has no named ltl block or never claim".to_string(),
             false => format!("the model has {}", names.join(", ")),
         };
-        Error::Request(format!("there is no ltl block or never claim `{name}`; {known}"))
+        let is_name = name.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let hint = if is_name { "" } else { "; a formula itself is checked by --formula" };
+        Error::Request(format!("there is no ltl block or never claim `{name}`; {known}{hint}"))
     })
 }
