@@ -7,7 +7,7 @@ use crate::Budget;
 use crate::search::mark_taken;
 use preempt_core::{
     Claim, FaultKind, Outcome, ReplayError, Statistics, Step, Stop, System, Trace, Unreached,
-    Verdict, Violation, ViolationKind, follow, grouped, replay_until,
+    Verdict, Violation, ViolationKind, counted, follow, replay_until,
 };
 use std::time::{Duration, Instant};
 
@@ -331,7 +331,7 @@ fn sentence(
     coverage: Option<String>,
     assertions: Option<Assertions>,
 ) -> String {
-    let states = count(numbers.states, "state");
+    let states = counted(numbers.states, "state");
     let scope = assertions.map_or(String::new(), scope);
     match verdict {
         Verdict::Holds if numbers.states == 0 && assertions.is_some() => format!(
@@ -342,7 +342,7 @@ fn sentence(
         }
         Verdict::HoldsWithinBound(bound) => format!(
             "No violation with at most {} (all {states} within that bound explored{scope}). Any violation needs at least {}.",
-            count(bound.into(), "preemption"),
+            counted(bound, "preemption"),
             bound + 1
         ),
         // No search says so: what is asked about is decided before.
@@ -358,7 +358,7 @@ fn sentence(
         }
         Verdict::Inconclusive(Stop::LossyStore) => {
             let within = bound.map_or(String::new(), |bound| {
-                format!(" with at most {}", count(bound.into(), "preemption"))
+                format!(" with at most {}", counted(bound, "preemption"))
             });
             format!(
                 "no violation found{within} in {states}, but {}{}",
@@ -387,7 +387,7 @@ fn scope(assertions: Assertions) -> String {
         Assertions::Checked => "; assertions included, invalid end states not".into(),
         Assertions::CheckedApart(states) => format!(
             "; assertions included ({} explored for them alone), invalid end states not",
-            count(states, "state")
+            counted(states, "state")
         ),
         Assertions::Ignored => "; neither assertions nor invalid end states included".into(),
     }
@@ -409,29 +409,13 @@ fn way_on(stop: Stop) -> &'static str {
 
 fn describe_cost(trace: &Trace) -> String {
     let cost = trace.cost();
-    format!(
-        "{}, {}",
-        count(cost.preemptions.into(), "preemption"),
-        count(cost.steps.into(), "step")
-    )
-}
-
-/// `1 state`, `2 states`, `12,345 states`.
-fn count(number: u64, noun: &str) -> String {
-    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
+    format!("{}, {}", counted(cost.preemptions, "preemption"), counted(cost.steps, "step"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::search::NoSteps;
-
-    #[test]
-    fn numbers_read_well() {
-        assert_eq!(count(1, "state"), "1 state");
-        assert_eq!(count(0, "step"), "0 steps");
-        assert_eq!(count(1234567, "state"), "1,234,567 states");
-    }
 
     #[test]
     fn sentences_never_claim_more_than_was_searched() {

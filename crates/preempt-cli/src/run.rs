@@ -7,7 +7,7 @@ use crate::arguments::{
 use crate::failure::Failure;
 use crate::output::{print, write};
 use crate::terminal::{self, INTERRUPTED};
-use preempt_core::{Claim, Statistics, Verdict, grouped};
+use preempt_core::{Claim, Statistics, Verdict, counted};
 use preempt_report::json::{self, Subject};
 use preempt_report::{Page, SavedTrace, Source, lanes, page, summary};
 use preempt_run::{Answer, Backend, Memory, Options, Search, answer, symbols::Symbols};
@@ -236,13 +236,13 @@ pub(crate) fn text(arguments: &ProgramArguments, answer: &Answer, repeat: Option
 fn numbers(statistics: &Statistics, search: RunSearch) -> String {
     let counted = |orders: u64, executions: u64| match search {
         RunSearch::Orders => {
-            format!("{} partial orders, {} executions", grouped(orders), grouped(executions))
+            counted(orders, "partial order") + ", " + &counted(executions, "execution")
         }
-        _ => format!("{} executions", grouped(executions)),
+        _ => counted(executions, "execution"),
     };
     let mut text = String::new();
     for row in &statistics.per_bound {
-        let plural = if row.bound == 1 { "" } else { "s" };
+        let bound = preempt_core::counted(row.bound, "preemption");
         let counted = counted(row.states, row.transitions);
         let stale = match row.stale {
             None => String::new(),
@@ -250,7 +250,7 @@ fn numbers(statistics: &Statistics, search: RunSearch) -> String {
             Some(1) => "at most 1 stale choice and ".into(),
             Some(stale) => format!("at most {stale} stale choices and "),
         };
-        text.push_str(&format!("{stale}at most {} preemption{plural}: {counted}\n", row.bound));
+        text.push_str(&format!("{stale}at most {bound}: {counted}\n"));
     }
     let counted = counted(statistics.states, statistics.executions.unwrap_or(0));
     text.push_str(&format!("in all: {counted}, {:.2} s\n", statistics.seconds));

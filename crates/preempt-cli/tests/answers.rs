@@ -336,9 +336,11 @@ fn every_report_of_a_c_program_has_the_numbers_of_the_terminal() {
             out
         };
         let all = format!(
-            "in all: {} partial orders, {} executions",
+            "in all: {} partial order{}, {} execution{}",
             grouped("states"),
-            grouped("executions")
+            if report["states"] == 1 { "" } else { "s" },
+            grouped("executions"),
+            if report["executions"] == 1 { "" } else { "s" }
         );
         if !text.contains(&all) {
             wrong.push(format!("{name}: the terminal does not say: {all}"));

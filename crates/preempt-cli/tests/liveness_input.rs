@@ -154,7 +154,7 @@ fn counterexamples_are_short_and_say_what_they_mean() {
         &["--formula", "<> p"],
     );
     let message = stuck["violation"]["message"].to_string();
-    assert!(message.contains("its last state repeats for ever"), "{message}");
+    assert!(message.contains("stays in its last state for ever"), "{message}");
 }
 
 #[test]

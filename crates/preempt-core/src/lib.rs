@@ -28,7 +28,7 @@ pub use fault::{Fault, FaultKind, Outcome};
 pub use footprint::{Footprint, Locality, ObjectSet};
 pub use independence::Independence;
 #[doc(hidden)]
-pub use number_format::grouped;
+pub use number_format::{counted, grouped};
 pub use observation::{Observations, PropositionRow, Waiting};
 pub use replay::{ReplayError, changes_between, cost, describe_step, follow, replay, replay_until};
 pub use step::{Enabled, ProcessId, Step};

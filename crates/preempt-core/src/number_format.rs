@@ -13,6 +13,12 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
+/// `1 state`, `2 states`, `12,345 states`.
+pub fn counted(number: impl TryInto<u64>, noun: &str) -> String {
+    let number = number.try_into().unwrap_or(u64::MAX);
+    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -22,5 +28,12 @@ mod tests {
         assert_eq!(grouped(7), "7");
         assert_eq!(grouped(1000), "1,000");
         assert_eq!(grouped(1_234_567), "1,234,567");
+    }
+
+    #[test]
+    fn one_is_singular() {
+        assert_eq!(counted(1u32, "state"), "1 state");
+        assert_eq!(counted(0usize, "step"), "0 steps");
+        assert_eq!(counted(1_234_567u64, "state"), "1,234,567 states");
     }
 }

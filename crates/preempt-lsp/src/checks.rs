@@ -2,7 +2,7 @@
 //! kept for lenses, hovers and diagnostics.
 
 use preempt_bool::Dialect;
-use preempt_core::{Claim, Trace, Verdict};
+use preempt_core::{Claim, Trace, Verdict, counted};
 use preempt_promela::syntax::{ParseOptions, parse};
 use preempt_report::{Page, Source, page};
 use preempt_verify::promela::{Checker, Selection, Settings, select};
@@ -100,11 +100,8 @@ impl Answer {
         let violated = claims.iter().find_map(|claim| claim.violation.as_ref());
         if let Some(violation) = violated {
             let cost = violation.trace.cost();
-            let plural = if cost.preemptions == 1 { "" } else { "s" };
-            return format!(
-                "✗ violated: {} preemption{plural}, {} steps",
-                cost.preemptions, cost.steps
-            );
+            let preemptions = counted(cost.preemptions, "preemption");
+            return format!("✗ violated: {preemptions}, {}", counted(cost.steps, "step"));
         }
         let open = claims
             .iter()

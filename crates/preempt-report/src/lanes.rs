@@ -15,7 +15,7 @@ use crate::message::halves;
 use crate::{Cast, Look, fit, remarks, why};
 use cell::{change_texts, net_changes};
 use layout::Layout;
-use preempt_core::{ProcessId, Switch, SwitchCount, Trace, TraceStep, Violation, grouped};
+use preempt_core::{ProcessId, Switch, SwitchCount, Trace, TraceStep, Violation, counted, grouped};
 
 /// Draws a whole trace, with the failure at its end.
 pub fn render(trace: &Trace, violation: Option<&Violation>, look: &Look) -> String {
@@ -173,7 +173,7 @@ impl Lanes {
             "{} {} more steps with {}: --html, --json or a replay of --trace shows them all",
             self.look.glyph("⋮", ":"),
             grouped(hidden.len() as u64),
-            count(preemptions as u32, "preemption")
+            counted(preemptions, "preemption")
         );
         let room = self.look.width.saturating_sub(self.layout.number + 4);
         let text = self.look.paint(Tone::Faint, &fit::cut(&text, room, "..."));
@@ -276,7 +276,7 @@ impl Lanes {
             }
         }
         let stale = match violation.stale {
-            Some(stale) if stale > 0 => count(stale, "stale choice") + ", ",
+            Some(stale) if stale > 0 => counted(stale, "stale choice") + ", ",
             _ => String::new(),
         };
         let shown = match trace.steps.len() as u32 {
@@ -285,8 +285,8 @@ impl Lanes {
         };
         let numbers = format!(
             "  {}{shown}, {stale}{}, {}",
-            count(cost.steps, "step"),
-            count(cost.preemptions, "preemption"),
+            counted(cost.steps, "step"),
+            counted(cost.preemptions, "preemption"),
             if cost.switches == 1 {
                 "1 switch".into()
             } else {
@@ -371,9 +371,4 @@ fn start_values(trace: &Trace, look: &Look) -> String {
         out.push('\n');
     }
     out
-}
-
-/// `1 step`, `2 steps`.
-pub(crate) fn count(number: u32, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }

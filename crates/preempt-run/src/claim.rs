@@ -12,7 +12,7 @@ use crate::symbols::{Line, Symbols};
 use crate::words::{self, Names};
 use preempt_core::{
     BoundRow, Change, Claim, Observations, Statistics, Stop, Switch, Trace, TraceStep, Value,
-    Verdict, Violation, ViolationKind, Waiting, grouped,
+    Verdict, Violation, ViolationKind, Waiting, counted, grouped,
 };
 
 /// A verdict on a program.
@@ -99,18 +99,13 @@ fn verdict(options: &Options, found: &Found, violated: bool) -> Verdict {
 }
 
 fn sentence(options: &Options, found: &Found, symbols: &Symbols, verdict: Verdict) -> String {
-    let what = match options.search {
-        Search::Orders => "partial orders",
-        Search::Schedules | Search::Random(_) => "schedules",
-    };
-    let count = |graphs: u64| match options.search {
-        Search::Orders => grouped(graphs),
-        _ => grouped(found.executions),
+    let explored = match options.search {
+        Search::Orders => counted(found.graphs, "partial order"),
+        Search::Schedules | Search::Random(_) => counted(found.executions, "schedule"),
     };
     match verdict {
         Verdict::Holds => format!(
-            "holds: none of all {} {what} violates it; {}",
-            count(found.graphs),
+            "holds: no execution violates it ({explored}, all explored); {}",
             points(found)
         ),
         Verdict::HoldsWithinBound(bound) if found.halt == "time" => format!(
@@ -127,9 +122,8 @@ fn sentence(options: &Options, found: &Found, symbols: &Symbols, verdict: Verdic
                 _ => (format!("bound {bound}"), format!("at least {}", bound + 1)),
             };
             format!(
-                "holds within {name}: none of the {} {what} with at most {} violates it, and any \
-                 violation needs {least}; {}",
-                count(found.graphs),
+                "holds within {name}: no execution with at most {} violates it ({explored}, all explored), and \
+                 any violation needs {least}; {}",
                 limits(options, found),
                 points(found)
             )
@@ -321,13 +315,13 @@ fn statistics(found: &Found, violated: bool) -> Statistics {
 }
 
 fn preemptions(number: u32) -> String {
-    format!("{number} preemption{}", if number == 1 { "" } else { "s" })
+    counted(number, "preemption")
 }
 
 fn stale_choices(number: u32) -> String {
     match number {
         0 => "no stale choice".into(),
-        _ => format!("{number} stale choice{}", if number == 1 { "" } else { "s" }),
+        _ => counted(number, "stale choice"),
     }
 }
 

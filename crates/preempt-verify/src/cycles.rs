@@ -20,8 +20,7 @@ use preempt_core::{
 use std::time::Duration;
 
 /// How infinite executions are reduced within a bound.
-const LOCAL_ONLY: &str =
-    "reduction: strictly local steps are taken alone (a property observes the others)";
+const LOCAL_ONLY: &str = "reduction: a process takes its strictly local steps before another one moves (a property observes the others)";
 
 /// Why several threads were of no use.
 const ALONE: &str = "one thread was used: several look for infinite executions over exact stores only, up to the first violation, without a limit of depth, and where all expressions have values";
@@ -428,7 +427,10 @@ fn answer(
             let ends = found.steps[start..].iter().all(|step| step.process == ProcessId::PROPERTY);
             found.message = match (ends, stays) {
                 (true, _) => {
-                    format!("{}: it ends, and its last state repeats for ever", question.cycle)
+                    format!(
+                        "{}: it ends, and then stays in its last state for ever",
+                        question.cycle
+                    )
                 }
                 (_, true) => {
                     format!("{}: it stays inside an indivisible sequence for ever", question.cycle)

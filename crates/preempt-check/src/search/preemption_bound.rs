@@ -63,7 +63,7 @@ pub(crate) fn with_counts<T: Store>(
 }
 
 /// How the search for a lossy store reduces, one count after the other.
-const LOSSY: Rule = Rule::Local("bounds are tried one by one over a lossy store");
+const LOSSY: Rule = Rule::Local("bounds are tried one by one with a lossy store");
 
 /// The search for lossy stores by several threads, one count of preemptions after the other; also gives the stores back.
 pub(crate) fn lossy_by_buckets<T: LossyStore>(
@@ -132,13 +132,15 @@ impl Rule {
     /// For the report.
     fn note(&self) -> String {
         match self {
-            Rule::Local(why) => format!("reduction: strictly local steps are taken alone ({why})"),
+            Rule::Local(why) => format!(
+                "reduction: a process takes its strictly local steps before another one moves ({why})"
+            ),
             Rule::Ahead(Signalled::Anything) => {
-                "reduction: processes run ahead; a last mover that waits for anything they could signal counts as nobody"
+                "reduction: processes run ahead; leaving one that waits for anything they could signal is no preemption"
                     .into()
             }
             Rule::Ahead(_) => {
-                "reduction: processes run ahead; a last mover that waits for what they did signal counts as nobody"
+                "reduction: processes run ahead; leaving one that waits for what they did signal is no preemption"
                     .into()
             }
         }
@@ -176,7 +178,7 @@ fn choose<S: System + ?Sized>(
     let unknown = Signalled::Learned(Learned::default());
     let deep = pilot(system, (Order::Deep, DEEP), options, unknown, budget)?;
     if !deep.ran_ahead {
-        return Ok(Rule::Local("others than those enable somebody"));
+        return Ok(Rule::Local("all other steps can enable another process"));
     }
     for states in LOOKS {
         let mut look =
@@ -194,7 +196,7 @@ fn choose<S: System + ?Sized>(
             break;
         }
     }
-    Ok(Rule::Local("in a pilot search that reached fewer states"))
+    Ok(Rule::Local("a pilot search reached fewer states so"))
 }
 
 /// Of a hundred states by strictly local steps, how many running ahead may reach at most: one of these takes longer.

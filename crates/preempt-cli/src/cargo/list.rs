@@ -7,7 +7,7 @@ use crate::output::{complain, print, print_exactly, write};
 use crate::run::{code, sources, text, words};
 use crate::terminal;
 use preempt_cargo::{Program, Std, Test, export};
-use preempt_core::{Stop, Trace, Verdict, grouped};
+use preempt_core::{Stop, Trace, Verdict, counted};
 use preempt_report::json::{self, Subject};
 use preempt_report::{Page, SavedTrace, page, summary};
 use preempt_run::{Answer, Options};
@@ -81,9 +81,8 @@ impl<'a> List<'a> {
     /// The tests of a program follow.
     pub(super) fn program(&mut self, program: &Program, count: usize) {
         if self.is_shown() && !self.arguments.search.quiet {
-            let plural = if count == 1 { "" } else { "s" };
             let name = program.as_test().name;
-            print(&format!("\nexploring {count} test{plural} of {name}\n"));
+            print(&format!("\nexploring {} of {name}\n", counted(count, "test")));
         }
     }
 
@@ -304,13 +303,11 @@ fn verdict(answer: &Answer) -> String {
     let statistics = &claim.statistics;
     let executions = statistics.executions.unwrap_or(0);
     let numbers = |orders: bool| {
-        let plural = if executions == 1 { "" } else { "s" };
         let orders = match orders {
-            true if statistics.states == 1 => "1 partial order, ".into(),
-            true => format!("{} partial orders, ", grouped(statistics.states)),
+            true => counted(statistics.states, "partial order") + ", ",
             false => String::new(),
         };
-        format!("{orders}{} execution{plural}, {:.2} s", grouped(executions), statistics.seconds)
+        format!("{orders}{}, {:.2} s", counted(executions, "execution"), statistics.seconds)
     };
     match claim.verdict {
         Verdict::Nothing => claim.sentence.clone(),
@@ -323,14 +320,12 @@ fn verdict(answer: &Answer) -> String {
         }
         Verdict::Violated => {
             let needs = claim.violation.as_ref().map_or(String::new(), |violation| {
-                let preemptions = preemptions(&violation.trace);
-                let plural = if preemptions == 1 { "" } else { "s" };
+                let preemptions = counted(preemptions(&violation.trace), "preemption");
                 match violation.stale {
                     Some(stale) if stale > 0 => {
-                        let more = if stale == 1 { "" } else { "s" };
-                        format!("{preemptions} preemption{plural}, {stale} stale choice{more}, ")
+                        format!("{preemptions}, {}, ", counted(stale, "stale choice"))
                     }
-                    _ => format!("{preemptions} preemption{plural}, "),
+                    _ => format!("{preemptions}, "),
                 }
             });
             format!("VIOLATED ({needs}{})", numbers(false))

@@ -56,8 +56,8 @@ pub struct Truncation {
 
 impl fmt::Display for Truncation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plural = if self.bits == 1 { "" } else { "s" };
-        write!(f, "value {} is cut to {} ({} bit{plural})", self.value, self.kept, self.bits)
+        let bits = preempt_core::counted(self.bits, "bit");
+        write!(f, "value {} is cut to {} ({bits})", self.value, self.kept)
     }
 }
 

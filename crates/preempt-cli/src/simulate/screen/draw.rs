@@ -1,7 +1,7 @@
 //! The screen of a simulation. What colour says, words and marks say as well.
 
 use super::session::{Possible, Session};
-use preempt_core::{Change, Describe, Switch};
+use preempt_core::{Change, Describe, Switch, counted};
 use preempt_report::lanes::Lanes;
 use preempt_report::{Cast, Look, visible};
 use ratatui::Frame;
@@ -67,11 +67,7 @@ fn framed(title: &str) -> Block<'_> {
 fn headline(frame: &mut Frame<'_>, session: &Session<'_>, area: Rect) {
     let (steps, preemptions) = (session.execution.steps().len(), session.preemptions());
     let file = session.subject.sources.first().map_or("", |source| source.file.as_str());
-    let text = format!(
-        " {}   step {steps}   {preemptions} preemption{}",
-        clean(file),
-        if preemptions == 1 { "" } else { "s" }
-    );
+    let text = format!(" {}   step {steps}   {}", clean(file), counted(preemptions, "preemption"));
     frame.render_widget(Paragraph::new(Span::styled(text, bold())), area);
 }
 
