@@ -5,13 +5,12 @@
 //! a line or as a line of its own for any number of lines; decimal fractions (times, memory) all
 //! count as equal. `$ echo $?` shows the exit code of the command before.
 
+mod c_programs;
+
+use c_programs::root;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
-fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
+use std::process::Output;
 
 /// The README and all chapters of the book.
 fn documents() -> Vec<PathBuf> {
@@ -148,7 +147,7 @@ fn tidy(lines: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 fn run(folder: &Path, arguments: &[String]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_preempt"))
+    c_programs::preempt()
         .args(arguments)
         .env("NO_COLOR", "1")
         .env_remove("COLUMNS")

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::quantities::{plural, preemptions, stale_choices};
 use crate::repeat;
-use preempt_core::grouped;
+use preempt_core::{counted, grouped};
 use preempt_explore::Terminal;
 use rustc_hash::FxHashMap;
 use std::fmt;
@@ -238,7 +238,8 @@ impl Report {
         let weak = self.per_bound.iter().any(|row| row.stale > 0);
         match (&self.outcome, self.boxes()) {
             (Outcome::Holds, _) => {
-                format!("all {} partial orders; no execution fails", grouped(self.partial_orders))
+                let orders = counted(self.partial_orders, "partial order");
+                format!("no execution fails; {orders}, all explored")
             }
             (Outcome::HoldsWithinBound(_), Some(boxes)) if weak => {
                 format!("{boxes}; any failure needs more")
@@ -254,10 +255,8 @@ impl Report {
                 plural(self.delays.unwrap_or(0).into(), "delay", "delays")
             ),
             (Outcome::Inconclusive(reason), None) => {
-                format!(
-                    "inconclusive, {reason}; {} partial orders seen",
-                    grouped(self.partial_orders)
-                )
+                let orders = counted(self.partial_orders, "partial order");
+                format!("inconclusive, {reason}; {orders} seen")
             }
             (Outcome::Failed(failure), _) => format!("failed: {}", failure.message),
             (Outcome::HoldsWithinBound(bound), None) => {
@@ -273,10 +272,10 @@ impl fmt::Display for Report {
         let rate = if seconds > 0.0 { self.executions as f64 / seconds } else { 0.0 };
         write!(
             f,
-            "{} ({} executions, {} states, {}/s, {:.2} s)",
+            "{} ({}, {}, {}/s, {:.2} s)",
             self.covered(),
-            grouped(self.executions),
-            grouped(self.states),
+            counted(self.executions, "execution"),
+            counted(self.states, "state"),
             grouped(rate as u64),
             seconds
         )?;

@@ -4,7 +4,11 @@
 #[path = "../examples/lost_update.rs"]
 mod lost_update;
 
-use preempt::Check;
+#[allow(dead_code)]
+#[path = "../examples/visits_fixed.rs"]
+mod visits_fixed;
+
+use preempt::{Check, Outcome};
 
 #[test]
 fn the_documents_show_what_is_printed() {
@@ -19,4 +23,15 @@ fn the_documents_show_what_is_printed() {
             assert!(text.lines().any(|l| l == line), "{document} lacks: {line}");
         }
     }
+}
+
+#[test]
+fn the_fixed_test_is_proven() {
+    let report = Check::new().strict().run(visits_fixed::visits_are_counted);
+    assert!(matches!(report.outcome, Outcome::Holds), "{report}");
+    let printed = report.to_string();
+    let sentence = printed.split(", all explored").next().unwrap();
+    let path = format!("{}/../../docs/src/find-fix-prove.md", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains(sentence), "the chapter lacks: {sentence}");
 }
