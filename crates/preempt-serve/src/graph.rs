@@ -7,9 +7,13 @@ use preempt_core::{Enabled, Outcome, ProcessId, System};
 use preempt_report::graph::{GraphEdge, GraphState, MOST_STATES, StateGraph};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
 
 /// States that are looked at for a graph that is merged.
 const MOST_LOOKED_AT: usize = 20_000;
+
+/// How long a graph may be in the making; what is not there by then is said to be missing.
+const LONGEST: Duration = Duration::from_millis(600);
 
 /// Differences that are written into a state.
 const MOST_LINES: usize = 5;
@@ -47,6 +51,10 @@ pub(crate) fn around(system: &dyn System, walk: &Walk, what: &Around<'_>) -> Val
     let mut full = false;
     let here = walk.state();
     let mut number_of = |state: &[u8], level: usize, choices: &[u32], nodes: &mut Vec<Node>| {
+        // Another label may be one that is drawn already; without merging every state has its own.
+        if nodes.len() >= MOST_STATES && what.merge.is_empty() {
+            return None;
+        }
         let label = label(system, here, state, what.merge, level == 0);
         if !what.merge.is_empty()
             && let Some(&node) = merged.get(&label)
@@ -73,7 +81,11 @@ pub(crate) fn around(system: &dyn System, walk: &Walk, what: &Around<'_>) -> Val
         queue.push((here.to_vec(), first, 0, Vec::new()));
     }
     let (mut at, mut enabled) = (0, Enabled::new());
+    let begun = Instant::now();
     while at < queue.len() && at < MOST_LOOKED_AT {
+        if begun.elapsed() > LONGEST {
+            break;
+        }
         let (mut state, from, level, choices) = std::mem::take(&mut queue[at]);
         at += 1;
         enabled.clear();
@@ -85,8 +97,6 @@ pub(crate) fn around(system: &dyn System, walk: &Walk, what: &Around<'_>) -> Val
             continue;
         }
         for (choice, step) in enabled.steps().iter().enumerate() {
-            let (_, _, text) = system.describe(&state, *step);
-            let text = format!("{}: {text}", system.process_name(&state, step.process));
             let mut next = state.clone();
             let outcome = system.apply(&mut next, *step);
             if let Outcome::Broken(_) = outcome {
@@ -109,6 +119,8 @@ pub(crate) fn around(system: &dyn System, walk: &Walk, what: &Around<'_>) -> Val
             };
             nodes[to].error |= matches!(outcome, Outcome::Violated(_));
             let is_loop = from == to && !what.merge.is_empty();
+            let (_, _, text) = system.describe(&state, *step);
+            let text = format!("{}: {text}", system.process_name(&state, step.process));
             if !is_loop && drawn.insert((from, to, text.clone())) {
                 edges.push((from, to, text));
             }
