@@ -134,15 +134,29 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
             output::print_exactly(&String::from_utf8_lossy(&text));
             Ok(ExitCode::SUCCESS)
         }
-        Command::Man => {
-            let mut page = Vec::new();
-            clap_mangen::Man::new(Cli::command())
-                .render(&mut page)
-                .map_err(|error| Failure::Input(error.to_string()))?;
-            output::print_exactly(&String::from_utf8_lossy(&page));
+        Command::Man { command } => {
+            output::print_exactly(&manual(command.as_deref())?);
             Ok(ExitCode::SUCCESS)
         }
     }
+}
+
+/// The man page of one command, or of all.
+fn manual(command: Option<&str>) -> Result<String, Failure> {
+    let mut all = Cli::command();
+    all.build();
+    let described = match command {
+        None => all,
+        Some(name) => {
+            let found = all.find_subcommand(name).cloned();
+            let unknown = || Failure::Input(format!("there is no command `{name}`"));
+            found.ok_or_else(unknown)?
+        }
+    };
+    let mut page = Vec::new();
+    let rendered = clap_mangen::Man::new(described).render(&mut page);
+    rendered.map_err(|error| Failure::Input(error.to_string()))?;
+    Ok(String::from_utf8_lossy(&page).into_owned())
 }
 
 fn is_boolean(model: &ModelArguments) -> bool {

@@ -294,6 +294,7 @@ fn help_and_explanations_are_there() {
         vec!["--help"],
         vec!["check", "--help"],
         vec!["man"],
+        vec!["man", "check"],
         vec!["completions", "bash"],
         vec!["explain"],
         vec!["explain", "P0001"],
@@ -308,6 +309,7 @@ fn help_and_explanations_are_there() {
         assert!(!stdout(&output).is_empty(), "{arguments:?}");
     }
     assert_eq!(code(&preempt(&["explain", "P9999"])), 2);
+    assert_eq!(code(&preempt(&["man", "nothing"])), 2);
 }
 
 /// `serve` prints where it is, answers there, and ends well on Ctrl-C.

@@ -191,8 +191,11 @@ pub(crate) enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Print the man page
-    Man,
+    /// Print the man page of preempt, or of one of its commands
+    Man {
+        /// The command
+        command: Option<String>,
+    },
 }
 
 #[cfg(feature = "lsp")]
