@@ -175,9 +175,19 @@ function address(whole) {
   return "#" + parts.join("&");
 }
 
+// Steps in quick succession are one place in the browser's history.
+const QUICK = 250;
+let remembered = -QUICK;
+
+/** The browser's back and forward walk through the places that were looked at. */
 function remember() {
   const hash = address(false);
-  if (location.hash !== hash) history.replaceState(null, "", hash);
+  if (location.hash === hash) return;
+  const now = performance.now();
+  const isNew = location.hash && now - remembered >= QUICK;
+  remembered = now;
+  if (isNew) history.pushState(null, "", hash);
+  else history.replaceState(null, "", hash);
 }
 
 /** The model, path and place that the address names. */

@@ -1,5 +1,5 @@
 // Two branches side by side: where they part, what each does since then, in what their states differ.
-import { $, changed, laneClass, make, shown } from "./dom.js";
+import { $, changed, laneClass, make, many, shown } from "./dom.js";
 import { act, choicesHere, session } from "./app.js";
 import { ask, encode } from "./server.js";
 
@@ -11,7 +11,7 @@ export const showCompare = () => act(async () => {
   const places = [
     ...(session.trace ? [["the counterexample", session.trace.path]] : []),
     ...session.bookmarks.map(({ name, path, steps }) => [`★ ${name} (step ${steps})`, path]),
-    ...session.branches.map(({ choices, at }) => [`↳ branch of ${choices.length} steps, parts behind ${at}`, encode(choices)]),
+    ...session.branches.map(({ choices, at }) => [`↳ another path: ${many(choices.length, "step")}, the first ${at} in common`, encode(choices)]),
   ].filter(([, path]) => path !== here);
   if (!places.length) {
     holder.replaceChildren(make("p", "nothing", "Nothing to compare with yet: go back, take another step, and the branch that was left is offered here. Bookmarks and counterexamples are, too."));

@@ -1,5 +1,5 @@
 // Automata, and the reachable graph around the present state. The server says where everything goes.
-import { $, draw, laneClass, make } from "./dom.js";
+import { $, button, draw, laneClass, make } from "./dom.js";
 import { act, choicesHere, follow, session } from "./app.js";
 import { askAt, decode } from "./server.js";
 
@@ -27,6 +27,44 @@ function svg({ width, height, nodes, edges }, label, describe) {
   }
   for (const node of nodes) picture.append(describe(node));
   return picture;
+}
+
+const LEAST = 0.03, MOST = 4, FINER = 1.25;
+let zoom = 1;
+
+/** Buttons, the wheel with Ctrl, and dragging: larger, smaller, whole, elsewhere. */
+function zoomable(bar, scroll, picture) {
+  const [, , width, height] = picture.getAttribute("viewBox").split(" ").map(Number);
+  const set = (wanted, x = scroll.clientWidth / 2, y = scroll.clientHeight / 2) => {
+    const before = zoom;
+    zoom = Math.max(LEAST, Math.min(MOST, wanted));
+    picture.setAttribute("width", width * zoom);
+    picture.setAttribute("height", height * zoom);
+    const by = zoom / before;
+    scroll.scrollTo((scroll.scrollLeft + x) * by - x, (scroll.scrollTop + y) * by - y);
+  };
+  const whole = () => set(Math.min(1, scroll.clientWidth / width, scroll.clientHeight / height));
+  const named = (text, title, go) => {
+    const one = button(text, go);
+    one.title = title;
+    one.setAttribute("aria-label", title);
+    return one;
+  };
+  bar.append(named("−", "Smaller", () => set(zoom / FINER)), named("+", "Larger", () => set(zoom * FINER)), named("⤢", "The whole picture", whole));
+  scroll.addEventListener("wheel", (event) => {
+    if (!event.ctrlKey) return;
+    event.preventDefault();
+    const place = scroll.getBoundingClientRect();
+    set(event.deltaY < 0 ? zoom * FINER : zoom / FINER, event.clientX - place.left, event.clientY - place.top);
+  }, { passive: false });
+  let from = null;
+  scroll.addEventListener("pointerdown", (event) => {
+    if (event.button === 0 && !event.target.closest(".node")) from = [event.clientX + scroll.scrollLeft, event.clientY + scroll.scrollTop];
+  });
+  scroll.addEventListener("pointermove", (event) => { if (from) scroll.scrollTo(from[0] - event.clientX, from[1] - event.clientY); });
+  for (const end of ["pointerup", "pointerleave"]) scroll.addEventListener(end, () => { from = null; });
+  picture.setAttribute("width", width * zoom);
+  picture.setAttribute("height", height * zoom);
 }
 
 function box(node, className) {
@@ -67,7 +105,7 @@ export const showAutomata = () => act(async () => {
   scroll.tabIndex = 0;
   if (chosen.problem) scroll.append(make("p", "nothing", chosen.problem));
   else {
-    scroll.append(svg(chosen, `${chosen.kind} ${chosen.name}`, (node) => {
+    const picture = svg(chosen, `${chosen.kind} ${chosen.name}`, (node) => {
       const here = node.here.length > 0;
       const group = box(node, `node${node.accepting ? " accepting" : ""}${here ? " here" : ""}${node.pids.length ? " " + laneClass(node.pids[0]) : ""}`);
       const [x, y, width, height] = node.box;
@@ -76,11 +114,13 @@ export const showAutomata = () => act(async () => {
       if (here) group.append(draw("text", { class: "who", x: x + width / 2, y: y + height + 14 }, node.here.join(", ")));
       group.append(draw("title", {}, here ? `${node.label}: ${node.here.join(", ")}` : node.label));
       return group;
-    }));
+    });
+    scroll.append(picture);
+    zoomable(bar, scroll, picture);
   }
   holder.replaceChildren(bar, scroll);
   const marked = chosen.nodes?.find(({ here }) => here.length);
-  if (marked) scroll.scrollTo(marked.box[0] - scroll.clientWidth / 2, marked.box[1] - scroll.clientHeight / 2);
+  if (marked) scroll.scrollTo(marked.box[0] * zoom - scroll.clientWidth / 2, marked.box[1] * zoom - scroll.clientHeight / 2);
 });
 
 export const showGraph = () => act(async () => {
@@ -111,7 +151,7 @@ export const showGraph = () => act(async () => {
   bar.append(details);
   bar.append(make("span", "soft", `${picture.nodes.length} ${merge.length ? "groups of states" : "states"}${picture.full ? "; there are more" : ""}`));
   const scroll = make("div", "scroll drawing");
-  scroll.append(svg(picture, "Reachable states", (node) => {
+  const drawing = svg(picture, "Reachable states", (node) => {
     const group = box(node, `node reach${node.level === 0 ? " here" : ""}${node.error ? " error" : ""}${node.marked ? " marked" : ""}${node.transient ? " transient" : ""}`);
     if (node.error) group.append(draw("text", { class: "cross", x: node.box[0] + node.box[2] - 4, y: node.box[1] + 4 }, "✗"));
     const words = `${node.level ? `${node.level} ${node.level === 1 ? "step" : "steps"} away: ` : ""}${node.label.replaceAll("\n", ", ")}${node.error ? ", wrong" : ""}`;
@@ -123,10 +163,12 @@ export const showGraph = () => act(async () => {
     group.addEventListener("click", go);
     group.addEventListener("keydown", (event) => { if (event.key === "Enter") { event.stopPropagation(); go(); } });
     return group;
-  }));
+  });
+  scroll.append(drawing);
+  zoomable(bar, scroll, drawing);
   const opened = holder.querySelector("details")?.open;
   holder.replaceChildren(bar, scroll);
   details.open = Boolean(opened);
   const present = picture.nodes[0]?.box;
-  if (present) scroll.scrollTo(present[0] + present[2] / 2 - scroll.clientWidth / 2, 0);
+  if (present) scroll.scrollTo((present[0] + present[2] / 2) * zoom - scroll.clientWidth / 2, 0);
 });

@@ -1,5 +1,5 @@
 // Variables, channels, watches, and the places one may want to come back to.
-import { $, button, make, reconcile, shown } from "./dom.js";
+import { $, button, make, many, reconcile, shown } from "./dom.js";
 import { act, follow, keepBookmarks, redraw, refresh, session } from "./app.js";
 import { dropRows } from "./lanes.js";
 
@@ -115,7 +115,7 @@ function showPlaces() {
       redraw();
     }));
   }
-  session.branches.forEach(({ choices, at }) => place(`↳ branch of ${choices.length} steps`, `parts behind step ${at}`, choices));
+  session.branches.forEach(({ choices, at }) => place(`↳ another path: ${many(choices.length, "step")}`, `the first ${at} in common`, choices));
   for (const [file, line] of session.breakpoints.values()) list.push(make("li", "soft", `● breakpoint ${file.split("/").pop()}:${line}`));
   if (!list.length) list.push(make("li", "soft", "Bookmarks, branches that were left, and breakpoints are listed here."));
   $("places").replaceChildren(...list);

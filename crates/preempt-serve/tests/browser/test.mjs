@@ -68,7 +68,7 @@ async function keyboardOnly() {
   await press(page, ["2"], "3 of 3");
   assert.match(await text(page, "#cost"), /1 preemption/);
   assert.match(await text(page, ".row.here .badge"), /⇄ 1/);
-  assert.match(await text(page, "#places"), /branch of 4 steps/);
+  assert.match(await text(page, "#places"), /another path: 4 steps/);
   // Choosing with n and Enter, forward along the path with j.
   await press(page, ["k"], "2 of 3");
   await press(page, ["n", "n", "Enter"], "3 of 3");
@@ -105,6 +105,30 @@ async function keyboardOnly() {
   assert.match(await variable(other, "inside"), /1$/);
   await other.close();
   await picture(page, "serve-walk");
+  await page.close();
+}
+
+async function history() {
+  const page = await open(PETERSON);
+  const pause = () => page.waitForTimeout(400);
+  await pause();
+  await press(page, ["1"], "1 of 1");
+  await pause();
+  await press(page, ["1"], "2 of 2");
+  await pause();
+  await press(page, ["k"], "1 of 2");
+  await pause();
+  await page.locator("#models").selectOption(String(NO_TURN));
+  await page.locator("#name").filter({ hasText: "peterson_no_turn.pml" }).waitFor();
+  await page.goBack();
+  await page.locator("#name").filter({ hasText: /^peterson.pml$/ }).waitFor();
+  await at(page, "1 of 2");
+  await page.goBack();
+  await at(page, "2 of 2");
+  await page.goBack();
+  await at(page, "1 of 1");
+  await page.goForward();
+  await at(page, "2 of 2");
   await page.close();
 }
 
@@ -170,6 +194,20 @@ async function pictures() {
   await page.locator("#automata .node").first().waitFor();
   await picture(page, "automata");
   await page.close();
+  // Many processes: the graph comes, says that it is not all, and can be seen as a whole.
+  const many = await open(CROWD);
+  await many.locator("#tab-graph").click();
+  await many.locator("#graph .node.here").waitFor();
+  assert.match(await text(many, "#graph .bar"), /there are more/);
+  const drawn = () => many.locator("#graph svg.picture").evaluate((svg) => svg.getBoundingClientRect().width);
+  const full = await drawn();
+  await many.locator("#graph button", { hasText: "⤢" }).click();
+  const whole = await drawn();
+  assert.ok(whole < full / 4, `${full} becomes ${whole}`);
+  await many.locator("#graph button", { hasText: "+" }).click();
+  assert.ok((await drawn()) > whole);
+  await picture(many, "graph-of-many");
+  await many.close();
   const protocol = await open(PROTOCOL);
   await press(protocol, ["r"]);
   await protocol.locator("#tab-chart").click();
@@ -335,7 +373,7 @@ async function crowd() {
 }
 
 try {
-  for (const scenario of [keyboardOnly, byHand, checks, pictures, reloads, otherReaders, failingTest, hostile, crowd]) {
+  for (const scenario of [keyboardOnly, history, byHand, checks, pictures, reloads, otherReaders, failingTest, hostile, crowd]) {
     await scenario();
     console.log(`ok ${scenario.name}`);
   }
