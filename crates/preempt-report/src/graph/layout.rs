@@ -1,5 +1,6 @@
 //! Layered drawing of a state graph, after Sugiyama: layers by distance from the start, order
-//! within a layer by the average place of the neighbours, a few sweeps up and down.
+//! within a layer by the average place of the neighbours, a few sweeps up and down. A layer that is too wide to
+//! be looked at has several rows.
 
 use super::StateGraph;
 use std::collections::VecDeque;
@@ -17,6 +18,10 @@ pub(super) struct Places {
 
 const GAP: f64 = 60.0;
 const LAYER_GAP: f64 = 86.0;
+/// Between the rows of one layer.
+const ROW_GAP: f64 = 34.0;
+/// A wider layer has several rows.
+const WIDEST: f64 = 3000.0;
 const MARGIN: f64 = 40.0;
 const LETTER: f64 = 7.3;
 const LINE: f64 = 15.0;
@@ -38,16 +43,27 @@ pub(super) fn place(graph: &StateGraph) -> Places {
     let span = |layer: &[usize]| {
         layer.iter().map(|&s| size[s].0).sum::<f64>() + GAP * layer.len().saturating_sub(1) as f64
     };
-    let widest = layers.iter().map(|layer| span(layer)).fold(0.0, f64::max);
+    // Rows of about the same width, each with the gap below it.
+    let rows: Vec<(&[usize], f64)> = layers
+        .iter()
+        .flat_map(|layer| {
+            let count = (span(layer) / WIDEST).ceil().max(1.0) as usize;
+            let rows = layer.chunks(layer.len().div_ceil(count).max(1));
+            let last = rows.len().saturating_sub(1);
+            rows.enumerate()
+                .map(move |(at, row)| (row, if at == last { LAYER_GAP } else { ROW_GAP }))
+        })
+        .collect();
+    let widest = rows.iter().map(|(row, _)| span(row)).fold(0.0, f64::max);
     let mut top = MARGIN;
-    for layer in &layers {
-        let tallest = layer.iter().map(|&s| size[s].1).fold(0.0, f64::max);
-        let mut left = MARGIN + (widest - span(layer)) / 2.0;
-        for &state in layer {
+    for (row, gap) in rows {
+        let tallest = row.iter().map(|&s| size[s].1).fold(0.0, f64::max);
+        let mut left = MARGIN + (widest - span(row)) / 2.0;
+        for &state in row {
             centre[state] = (left + size[state].0 / 2.0, top + tallest / 2.0);
             left += size[state].0 + GAP;
         }
-        top += tallest + LAYER_GAP;
+        top += tallest + gap;
     }
     // Edges that go back up swing out to the right.
     let width = widest + 2.0 * MARGIN + 60.0;
