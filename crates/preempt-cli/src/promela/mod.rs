@@ -1,6 +1,7 @@
 //! Promela models: from a file to a model, and what is wrong with it.
 
 pub(crate) mod check;
+mod embedded;
 
 use crate::arguments::ModelArguments;
 use crate::failure::Failure;
@@ -27,7 +28,9 @@ pub(crate) fn load(arguments: &ModelArguments, quiet: bool) -> Result<Model, Fai
     let shown: Vec<_> =
         parsed.diagnostics.iter().filter(|d| d.is_error() || !quiet).cloned().collect();
     show_diagnostics(&shown, &parsed.sources);
-    parsed.model.ok_or(Failure::Reported)
+    let mut model = parsed.model.ok_or(Failure::Reported)?;
+    embedded::compile(&mut model, arguments)?;
+    Ok(model)
 }
 
 /// Larger files are no models; `/dev/zero` would never end.

@@ -1,5 +1,6 @@
 //! The processes of a state, and where they stand.
 
+use crate::embedded::Executor;
 use crate::ir::{Program, ValueKind};
 
 /// A live process of a state.
@@ -13,6 +14,11 @@ pub(super) struct Process {
 }
 
 impl Process {
+    /// The process, as pieces of C are executed for it.
+    pub(super) fn executor(self) -> Executor {
+        Executor { id: self.id, proctype: self.proctype, base: self.base }
+    }
+
     pub(super) fn find(program: &Program, state: &[u8], id: usize) -> Option<Process> {
         processes(program, state).nth(id)
     }

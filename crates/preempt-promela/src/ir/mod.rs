@@ -63,6 +63,7 @@ pub use moves::{Block, BlockGuard, BlockOption, Condition, Move, MoveKind, Op, S
 pub use sequences::EndlessSequences;
 pub use value_kind::{ValueKind, Width};
 
+use crate::embedded::Mirror;
 use crate::model::Mtype;
 use crate::syntax::span::{SourceMap, Span};
 use preempt_core::FaultKind;
@@ -121,6 +122,8 @@ pub struct Program {
     pub uses_unless: bool,
     /// Some channel may be a rendezvous channel.
     pub uses_rendezvous: bool,
+    /// The pieces of C, and where they find the state.
+    pub embedded: Option<Mirror>,
     /// Things worth reporting to the user about the translation.
     pub notes: Vec<String>,
     /// Where values are stored, sent or passed: for reports of where one was cut to its type.
@@ -273,7 +276,7 @@ impl Program {
             Expr::Length(channel) | Expr::ChannelTest(_, channel) => {
                 matches!(channel, ChannelRef::Dynamic { .. })
             }
-            Expr::Poll { .. } => true,
+            Expr::Poll { .. } | Expr::Fragment(_) => true,
             Expr::At { pid, .. } => pid.as_ref().is_some_and(can),
             Expr::RemoteLoad { pid, place, .. } => {
                 pid.as_ref().is_some_and(can) || self.place_can_fault(place)

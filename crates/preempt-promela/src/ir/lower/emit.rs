@@ -257,6 +257,10 @@ fn action_kind(
             let value = lowering.value(e, process)?;
             ops.push(Op::PrintName { value });
         }
+        Action::Code(fragment) => {
+            let fragment = lowering.fragment(*fragment, span);
+            ops.push(Op::Fragment(fragment));
+        }
         Action::OwnPriority(value) => {
             let pid = lowering.expr(Expr::Pid);
             let value = lowering.value(value, process)?;

@@ -210,7 +210,7 @@ impl Sharing<'_> {
             Op::Print { arguments, .. } => {
                 self.program.arguments[arguments.indices()].iter().any(|e| self.expr(*e))
             }
-            Op::Run { .. } | Op::SetPriority { .. } => true,
+            Op::Run { .. } | Op::SetPriority { .. } | Op::Fragment(_) => true,
         })
     }
 

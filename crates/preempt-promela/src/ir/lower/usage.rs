@@ -155,7 +155,11 @@ impl Facts {
                 self.uses_priorities = true;
                 self.expr(value, process);
             }
-            StmtKind::Break | StmtKind::Goto(_) | StmtKind::Else | StmtKind::Declare(_) => {}
+            StmtKind::Code(_)
+            | StmtKind::Break
+            | StmtKind::Goto(_)
+            | StmtKind::Else
+            | StmtKind::Declare(_) => {}
         }
     }
 
