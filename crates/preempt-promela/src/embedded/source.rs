@@ -5,8 +5,9 @@
 //! one `int` per scalar, in the order of declaration, so the text needs to know nothing about the state
 //! vector. Bytes of C (`c_state`, `c_track`) are copied as they are.
 
-use super::{Embedded, Fragment, Scope, Text};
+use super::{Embedded, Fragment, Scope, Text, TrackedDeclaration};
 use crate::model::{Model, Type, Variable, Visibility};
+use crate::syntax::span::Span;
 use std::fmt::Write;
 
 /// The function that runs a piece of C.
@@ -46,31 +47,53 @@ macro_rules! put {
 impl Writer<'_> {
     /// Text of the author: the compiler's messages about it point into the model.
     fn text(&mut self, text: &Text) {
-        let span = self.model.sources.use_site(text.span);
-        let name = self.model.sources.file(span).name.replace('\\', "\\\\").replace('"', "\\\"");
-        put!(self, "\n#line {} \"{}\"\n{}\n", text.line, name.replace('\n', " "), text.text);
+        let name = self.file_of(text.span);
+        put!(self, "\n#line {} \"{name}\"\n{}\n", text.line, text.text);
     }
 
-    /// Back to text of our own.
-    fn our_own(&mut self) {
-        put!(self, "\n#line 1 \"<generated>\"\n");
+    /// A declaration of `c_state`.
+    fn tracked_declaration(&mut self, state: &TrackedDeclaration) {
+        let line = self.model.sources.line_column(self.model.sources.use_site(state.span)).0;
+        let name = self.file_of(state.span);
+        put!(self, "\n#line {line} \"{name}\"\n{};\n", state.declaration);
+    }
+
+    /// The name of a file, as it stands between quotes.
+    fn file_of(&self, span: Span) -> String {
+        let file = self.model.sources.file(self.model.sources.use_site(span));
+        file.name.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', " ")
+    }
+
+    /// Back to text of our own. A bracket that is not closed shows here first.
+    fn our_own(&mut self, behind: Option<&Text>) {
+        match behind {
+            Some(text) => {
+                let end = text.line as usize + text.text.matches('\n').count();
+                let name = self.file_of(text.span);
+                put!(
+                    self,
+                    "\n#line 1 \"<behind the C at {name}:{end}>\"\nextern int preempt_here;\n"
+                );
+            }
+            None => put!(self, "\n#line 1 \"<generated>\"\n"),
+        }
     }
 
     fn declarations(&mut self) {
         for text in &self.embedded.declarations {
             self.text(text);
+            self.our_own(Some(text));
         }
-        self.our_own();
     }
 
     fn functions(&mut self) {
         for state in self.embedded.states.iter().filter(|state| state.scope == Scope::Hidden) {
-            put!(self, "{};\n", state.declaration);
+            self.tracked_declaration(state);
         }
         for text in &self.embedded.functions {
             self.text(text);
+            self.our_own(Some(text));
         }
-        self.our_own();
     }
 
     /// Structures, and the globals as the fields of `now`.
@@ -99,8 +122,9 @@ impl Writer<'_> {
         }
         put!(self, "uchar preempt_begin[0];\n");
         for state in self.embedded.states.iter().filter(|state| state.scope == Scope::Global) {
-            put!(self, "{};\n", state.declaration);
+            self.tracked_declaration(state);
         }
+        self.our_own(None);
         put!(self, "uchar preempt_behind[0];\n}} State;\nState now;\n");
         for global in self.model.globals.iter().filter(|global| is_hidden(global)) {
             self.field(&global.name, global);
@@ -178,9 +202,10 @@ impl Writer<'_> {
             put!(self, "uchar preempt_begin[0];\n");
             for state in &self.embedded.states {
                 if state.scope == Scope::Local(index as u32) {
-                    put!(self, "{};\n", state.declaration);
+                    self.tracked_declaration(state);
                 }
             }
+            self.our_own(None);
             put!(self, "uchar preempt_behind[0];\n}} P{index};\n");
             put!(self, "#define P{} ((P{index} *) _this)\n", proctype.name.trim_matches(':'));
         }
@@ -296,7 +321,7 @@ impl Writer<'_> {
                 self.text(text);
                 put!(self, "}}\n");
             }
-            self.our_own();
+            self.our_own(Some(text));
             put!(self, "}}\n");
         }
     }
