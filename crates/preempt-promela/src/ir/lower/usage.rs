@@ -72,6 +72,8 @@ impl Facts {
             facts.formula(&ltl.formula);
         }
         facts.uses_timeout = timeouts_of_processes;
+        // C sees `now._nr_pr`.
+        facts.counts_processes |= !model.embedded.is_empty();
         facts
     }
 

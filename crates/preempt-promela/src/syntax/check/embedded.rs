@@ -5,12 +5,21 @@ use std::sync::Arc;
 use super::super::codes;
 use super::super::span::Span;
 use super::super::token::Code;
-use super::Checker;
+use super::{Checked, Checker};
 use crate::embedded::{Fragment, FragmentId, Scope, Text, TrackedDeclaration, TrackedMemory};
 
 impl Checker<'_> {
     /// A `c_code` or `c_expr` inside of a body or formula.
-    pub(super) fn fragment(&mut self, code: &Code, is_expression: bool, span: Span) -> FragmentId {
+    pub(super) fn fragment(
+        &mut self,
+        code: &Code,
+        is_expression: bool,
+        span: Span,
+    ) -> Checked<FragmentId> {
+        if self.is_apart {
+            let message = "C cannot stand in a formula that is given apart from its model";
+            return Err(self.error(codes::EMBEDDED_C, span, message));
+        }
         let fragments = &mut self.model.embedded.fragments;
         fragments.push(Fragment {
             text: text_of(code, span),
@@ -18,7 +27,7 @@ impl Checker<'_> {
             is_expression,
             proctype: self.current.map(|id| id.0),
         });
-        FragmentId(fragments.len() as u32 - 1)
+        Ok(FragmentId(fragments.len() as u32 - 1))
     }
 
     /// A `c_decl` or `c_code` outside of all bodies.

@@ -47,6 +47,7 @@ pub(crate) fn check_formula(
 ) -> Option<model::Formula> {
     let mut checker = Checker::new(model.clone(), findings);
     checker.index_model();
+    checker.is_apart = true;
     checker.formula(formula)
 }
 
@@ -80,6 +81,8 @@ struct Checker<'a> {
     in_trace: bool,
     /// Checking a formula: locals get a special message.
     in_formula: bool,
+    /// Checking a formula that does not stand in the model, whose C is compiled already.
+    is_apart: bool,
 }
 
 impl<'a> Checker<'a> {
@@ -100,6 +103,7 @@ impl<'a> Checker<'a> {
             in_claim: false,
             in_trace: false,
             in_formula: false,
+            is_apart: false,
         }
     }
 
