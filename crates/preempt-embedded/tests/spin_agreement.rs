@@ -93,6 +93,7 @@ const MODELS: &[(&str, &str)] = &[
         #define NEXT(v) ((v) + 1)
         c_decl {
         \#include <string.h>
+#include <limits.h>
         \#define LENGTH 4
             enum { FIRST = 2 };
         }

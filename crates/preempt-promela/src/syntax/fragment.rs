@@ -35,7 +35,7 @@ enum State {
 
 impl FragmentTracker {
     /// Whether the next token is a part of a piece of C, its brackets included.
-    fn is_inside(&self) -> bool {
+    pub(crate) fn is_inside(&self) -> bool {
         matches!(self.state, State::Guard(_) | State::Body(_))
     }
 

@@ -349,6 +349,10 @@ impl<'a> Preprocessor<'a> {
                 }
                 None => self.error(codes::MALFORMED_DIRECTIVE, span, "`#undef` needs a name"),
             },
+            // A header of C is the C compiler's matter.
+            "include" if active && self.fragments.is_inside() => {
+                line.iter().for_each(|token| self.emit(token.clone()));
+            }
             "include" => self.include(file, rest, span, depth),
             "error" => {
                 let text = source_text(self.sources, rest);
