@@ -7,15 +7,12 @@
 //! search visits states in, and however it stores them, C finds the memory that belongs to its state.
 //!
 //! [`source`] writes the C text. It follows from the model alone; where things lie in the state vector is the
-//! matter of [`Mirror`], which lowering makes.
+//! matter of [`Mirror`](crate::ir::Mirror), which lowering makes.
 
-mod mirror;
 mod source;
 
-pub use mirror::{Cell, Executor, Mirror};
 pub use source::{ENTRY, INITIAL, SIZES, source};
 
-use crate::ir::FaultId;
 use crate::syntax::span::Span;
 use std::fmt;
 use std::sync::Arc;
@@ -143,23 +140,6 @@ impl Ending {
         Ending::IllegalInstruction,
         Ending::Exit,
     ];
-}
-
-/// A piece of C as expressions and effects refer to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FragmentRef {
-    /// Which one.
-    pub fragment: FragmentId,
-    /// What is reported for the first of [`Ending::ALL`]; the others follow.
-    pub fault: FaultId,
-}
-
-impl FragmentRef {
-    /// What is reported when the piece of C ends like this.
-    pub fn fault_of(self, ending: Ending) -> FaultId {
-        let at = Ending::ALL.iter().position(|other| *other == ending).unwrap_or(0);
-        FaultId(self.fault.0 + at as u32)
-    }
 }
 
 /// What a piece of C works on.

@@ -1,7 +1,6 @@
 //! The processes of a state, and where they stand.
 
-use crate::embedded::Executor;
-use crate::ir::{Program, ValueKind};
+use crate::ir::{Executor, Program, ValueKind};
 
 /// A live process of a state.
 #[derive(Clone, Copy, Debug)]

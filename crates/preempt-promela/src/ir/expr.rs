@@ -3,9 +3,7 @@
 //! All values are 32-bit signed integers with wrapping arithmetic while being computed, as in the C
 //! code Spin generates; they are cut when stored. Conditions yield 0 or 1.
 
-use crate::embedded::FragmentRef;
-
-use super::{FaultId, Pc, ProctypeIndex, ValueKind};
+use super::{FaultId, FragmentRef, Pc, ProctypeIndex, ValueKind};
 
 /// Index into [`super::Program::exprs`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

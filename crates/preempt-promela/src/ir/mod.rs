@@ -48,6 +48,7 @@ mod automata;
 mod expr;
 mod layout;
 mod lower;
+mod mirror;
 mod moves;
 mod sequences;
 mod value_kind;
@@ -59,11 +60,11 @@ pub use expr::{
 };
 pub use layout::{ChannelSlot, ChannelType, Frame, Layout, Named, NamedValue};
 pub use lower::{LowerError, LowerOptions, can_be_lowered, lower};
+pub use mirror::{Cell, Executor, FragmentRef, Mirror};
 pub use moves::{Block, BlockGuard, BlockOption, Condition, Move, MoveKind, Op, Safety, Statement};
 pub use sequences::EndlessSequences;
 pub use value_kind::{ValueKind, Width};
 
-use crate::embedded::Mirror;
 use crate::model::Mtype;
 use crate::syntax::span::{SourceMap, Span};
 use preempt_core::FaultKind;

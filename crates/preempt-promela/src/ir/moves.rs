@@ -1,7 +1,8 @@
 //! Guarded moves: when they are enabled, and what they do.
 
-use super::{ArgumentRange, ChannelRef, ExprId, FaultId, PatternRange, Pc, Place, ProctypeIndex};
-use crate::embedded::FragmentRef;
+use super::{
+    ArgumentRange, ChannelRef, ExprId, FaultId, FragmentRef, PatternRange, Pc, Place, ProctypeIndex,
+};
 use crate::syntax::span::Span;
 
 /// One transition of a process type.

@@ -2,8 +2,8 @@
 
 use super::storage::{Home, too_large};
 use super::{LowerError, Lowering};
-use crate::embedded::{Cell, Ending, FragmentId, FragmentRef, Library, Mirror, Scope};
-use crate::ir::{FaultEntry, FaultId, Named, NamedValue, Space};
+use crate::embedded::{Ending, FragmentId, Library, Scope};
+use crate::ir::{Cell, FaultEntry, FaultId, FragmentRef, Mirror, Named, NamedValue, Space};
 use crate::model::{Model, Variable};
 use crate::syntax::span::Span;
 use crate::syntax::{Diagnostic, codes};

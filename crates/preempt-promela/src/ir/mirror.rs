@@ -1,8 +1,25 @@
-//! Where the variables that C sees lie in the state vector.
+//! Pieces of C in the intermediate form, and where the variables that they see lie in the state vector.
 
-use super::{Call, Compiled, Ending, FragmentId};
-use crate::ir::ValueKind;
+use super::{FaultId, ValueKind};
+use crate::embedded::{Call, Compiled, Ending, FragmentId};
 use std::ops::Range;
+
+/// A piece of C as expressions and effects refer to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FragmentRef {
+    /// Which one.
+    pub fragment: FragmentId,
+    /// What is reported for the first of [`Ending::ALL`]; the others follow.
+    pub fault: FaultId,
+}
+
+impl FragmentRef {
+    /// What is reported when the piece of C ends like this.
+    pub fn fault_of(self, ending: Ending) -> FaultId {
+        let at = Ending::ALL.iter().position(|other| *other == ending).unwrap_or(0);
+        FaultId(self.fault.0 + at as u32)
+    }
+}
 
 /// A scalar of the model as C sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
