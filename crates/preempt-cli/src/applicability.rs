@@ -136,6 +136,7 @@ const TABLE: &[Row] = &[
     row("no_merge", |r| r.boolean(), PROMELA_ONLY),
     row("no_reset", |r| r.boolean(), PROMELA_ONLY),
     row("no_hide", |r| r.boolean(), PROMELA_ONLY),
+    row("trails", |r| r.boolean(), PROMELA_ONLY),
     row("csb", |r| r.boolean(), PROMELA_ONLY),
     row("free_cycles", |r| r.boolean(), PROMELA_ONLY),
     row("shorten", |r| r.boolean(), PROMELA_ONLY),

@@ -28,6 +28,7 @@ mod run;
 mod serve;
 mod simulate;
 mod spin_flags;
+mod spin_text;
 mod spread;
 mod stack;
 mod terminal;

@@ -52,7 +52,8 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ("-run -bcs, -LN", "--bound N (0 without -L)"),
     ("-run -mN", "--depth N: only needed to cut executions short on purpose"),
     ("-run -cN", "--max-errors N"),
-    ("-run -e", "always on: the first counterexample is saved as MODEL.trail, which Spin can read"),
+    ("-run", "the counterexample is saved as MODEL.trail, which Spin can read"),
+    ("-run -e", "--trails MODEL: all violating executions, as MODEL1.trail, MODEL2.trail, …"),
     ("-run -E", "--no-deadlock"),
     ("-run -A", "--no-assert"),
     ("-run -i, -I", "always on: the simplest counterexample is looked for"),
@@ -64,9 +65,9 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ),
     ("-k FILE (with -t)", "preempt replay MODEL FILE"),
     ("-M (with -t)", "--html MODEL.html: the chart as a page"),
-    ("-p -g -l -s -r -c -w (simulation)", "always on"),
+    ("-p -g -l -r -s -T (simulation, -t)", "--spin=pglrsT: what Spin prints"),
     ("-nN", "--seed N"),
-    ("-uN", "--steps N"),
+    ("-uN (simulation, -t)", "--steps N"),
     ("-i (simulation)", "--interactive"),
     ("-run -q", "--empty-channels"),
     ("-run -DMEMLIM=N", "--memory NM"),
@@ -190,6 +191,10 @@ struct Line {
     which: String,
     /// Draw a chart.
     chart: bool,
+    /// Save every violating execution.
+    every: bool,
+    /// What a simulation prints.
+    shown: String,
     flags: Vec<String>,
 }
 
@@ -241,8 +246,10 @@ impl Line {
             "-t" | "-replay" => self.job = Job::GuidedSimulation,
             "-M" if !verify => self.chart = true,
             "-safety" => self.add(&["--no-acceptance"]),
-            "-e" | "-i" | "-I" | "-v" | "-n" | "-b" | "-x" => {}
-            "-p" | "-g" | "-l" | "-s" | "-r" | "-c" | "-w" => {}
+            "-e" if verify => self.every = true,
+            "-i" | "-I" | "-n" if verify => {}
+            "-p" | "-g" | "-l" | "-s" | "-r" | "-T" if !verify => self.shown.push_str(&word[1..]),
+            "-v" | "-b" | "-x" | "-w" => {}
             _ if word.starts_with("-hc") => self.add(&["--store", "compact"]),
             _ if word.starts_with("-O") => {}
             _ => return self.number(word),
@@ -288,19 +295,33 @@ impl Line {
         let input = (self.job == Job::Format).then(|| "-".into());
         let file = self.file.or(input).ok_or_else(|| UnknownFlag("(no model)".into()))?;
         let mut line = vec!["preempt".to_string()];
+        let shown = match self.shown.as_str() {
+            "" => "--spin".to_string(),
+            letters => format!("--spin={letters}"),
+        };
         match self.job {
-            Job::Simulate => line.extend(["simulate".into(), file]),
+            Job::Simulate => {
+                let at_the_keyboard = self.flags.iter().any(|flag| flag == "--interactive");
+                line.extend(["simulate".into(), file]);
+                if !at_the_keyboard {
+                    line.push(shown);
+                }
+            }
             Job::Verify => {
                 let trail = format!("{file}.trail");
-                line.extend(["check".into(), file, "--trace".into(), trail]);
+                line.extend(["check".into(), file.clone(), "--trace".into(), trail]);
                 line.extend(["--report".into(), "spin".into()]);
+                if self.every {
+                    line.extend(["--trails".into(), file]);
+                }
             }
             Job::GuidedSimulation => {
                 let trail = self.trail.unwrap_or_else(|| format!("{file}{}.trail", self.which));
                 let page = format!("{file}.html");
                 line.extend(["replay".into(), file, trail]);
-                if self.chart {
-                    line.extend(["--html".into(), page]);
+                match self.chart {
+                    true => line.extend(["--html".into(), page]),
+                    false => line.push(shown),
                 }
             }
             Job::Format => line.extend(["fmt".into(), "--print".into(), file]),
@@ -353,11 +374,15 @@ mod tests {
             line("-search -bitstate -w28 -k5 -E m.pml"),
             "preempt check m.pml --trace m.pml.trail --report spin --store bitstate --bits 28 --hashes 5 --no-deadlock"
         );
-        assert_eq!(line("-p -g -l -n7 -u20 m.pml"), "preempt simulate m.pml --seed 7 --steps 20");
-        assert_eq!(line("-t -p m.pml"), "preempt replay m.pml m.pml.trail");
-        assert_eq!(line("-t3 m.pml"), "preempt replay m.pml m.pml3.trail");
-        assert_eq!(line("-replay m.pml"), "preempt replay m.pml m.pml.trail");
-        assert_eq!(line("-t -k other.trail m.pml"), "preempt replay m.pml other.trail");
+        assert_eq!(
+            line("-p -g -l -n7 -u20 m.pml"),
+            "preempt simulate m.pml --spin=pgl --seed 7 --steps 20"
+        );
+        assert_eq!(line("-t -p m.pml"), "preempt replay m.pml m.pml.trail --spin=p");
+        assert_eq!(line("-T -t4 m.pml"), "preempt replay m.pml m.pml4.trail --spin=T");
+        assert_eq!(line("-t3 m.pml"), "preempt replay m.pml m.pml3.trail --spin");
+        assert_eq!(line("-replay m.pml"), "preempt replay m.pml m.pml.trail --spin");
+        assert_eq!(line("-t -k other.trail m.pml"), "preempt replay m.pml other.trail --spin");
         assert_eq!(line("-t -M m.pml"), "preempt replay m.pml m.pml.trail --html m.pml.html");
         assert_eq!(line("-f <>p"), "preempt ltl <>p --never");
         assert_eq!(line("-h"), "preempt explain spin");
@@ -396,7 +421,7 @@ mod tests {
         assert_eq!(line("-DVECTORSZ=4096 -run m.pml"), check);
         assert!(line("-run -DXUSAFE m.pml").contains("`-DXUSAFE`"));
         // A simulation has no verifier to compile.
-        assert_eq!(line("-DXUSAFE m.pml"), "preempt simulate m.pml -D XUSAFE");
+        assert_eq!(line("-DXUSAFE m.pml"), "preempt simulate m.pml --spin -D XUSAFE");
     }
 
     #[test]

@@ -104,6 +104,7 @@ const SAMPLES: &[(&str, &[&str])] = &[
     ("target", &["--target", "T1"]),
     ("dialect", &["--dialect", "boppo"]),
     ("trace", &["--trace", "{folder}/out.trace"]),
+    ("trails", &["--trails", "{folder}/out"]),
     ("html", &["--html", "{folder}/out.html"]),
     ("msc", &["--msc", "{folder}/out.svg"]),
     ("graph", &["--graph", "{folder}/out.dot"]),

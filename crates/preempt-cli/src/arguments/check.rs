@@ -183,6 +183,9 @@ pub(crate) struct CheckArguments {
     /// Save the counterexample for `preempt replay`
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) trace: Option<PathBuf>,
+    /// Save every violating execution that a depth-first search meets, as trails of Spin: PREFIX1.trail, PREFIX2.trail, …
+    #[arg(long, value_name = "PREFIX", help_heading = "Output")]
+    pub(crate) trails: Option<PathBuf>,
     /// Write the counterexample as a self-contained HTML page
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) html: Option<PathBuf>,

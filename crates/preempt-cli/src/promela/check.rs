@@ -1,6 +1,6 @@
 //! `preempt check model.pml`: from the command line to the report.
 
-use super::{failed, load, sources};
+use super::{failed, load, sources, trails};
 use crate::applicability::{self, Subject};
 use crate::arguments::{CheckArguments, StoreKind, Switch};
 use crate::failure::Failure;
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     let checker = Checker { model: &model, settings, request: &request, control };
     let beside = Checker { model: &model, settings, request: &beside, control };
     let (mut headings, mut selectors) = (Vec::new(), Vec::new());
-    let mut trail = None;
+    let (mut trail, mut saved) = (None, 0);
     let mut seconds = 0.0;
     for property in selected {
         let on_card = !arguments.gpu || property == Property::Safety;
@@ -46,6 +46,11 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
         let Checked { property, mut claim } = checker.check(property).map_err(failed)?;
         if trail.is_none() && wants_trail(arguments) {
             trail = checker.trail(property, &claim).map_err(failed)?;
+        }
+        if let Some(prefix) = &arguments.trails
+            && claim.violation.is_some()
+        {
+            claim.notes.push(trails::save(prefix, &checker, property, &claim, &mut saved)?);
         }
         claim.notes.extend(applicability::notes(arguments, subject(property)));
         if matches!(property, Property::Claim(_)) && !arguments.acceptance {

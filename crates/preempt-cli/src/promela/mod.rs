@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 mod embedded;
+mod trails;
 
 use crate::arguments::ModelArguments;
 use crate::failure::Failure;

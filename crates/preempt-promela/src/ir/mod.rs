@@ -163,6 +163,8 @@ pub struct Proctype {
     pub provided: Option<ExprId>,
     /// Priority of the processes alive at the start, 1 by default.
     pub priority: u8,
+    /// [`Move::number`] of its first statement, whose number within the process type is 1.
+    pub first_number: u32,
     /// Labels of the source and the control states they stand at.
     pub labels: Vec<(String, Pc)>,
     /// What its processes promise about channels (`xr`, `xs`).

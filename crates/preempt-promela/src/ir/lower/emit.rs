@@ -78,6 +78,7 @@ pub(super) fn proctype(
         states,
         provided,
         priority: declaration.priority.unwrap_or(1).clamp(1, 255) as u8,
+        first_number: lowering.first_numbers[index],
         labels,
         promises,
         deterministic,
