@@ -116,7 +116,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Merge { files, json } => merge::run(&files, json),
         Command::Explain { code } => explain::run(code.as_deref()),
         Command::Spin { arguments } => {
-            let line = spin_flags::translate(&arguments)
+            let line = spin_flags::translate(&arguments, &|path| std::fs::read_to_string(path))
                 .map_err(|unknown| Failure::Input(unknown.to_string()))?;
             output::complain(&line.join(" "));
             let words = line.into_iter().map(Into::into).collect();

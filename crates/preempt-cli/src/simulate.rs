@@ -66,7 +66,10 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<ExitCode, Failure> {
     let (steps, end) = walk(&interpreter, seed, arguments);
     if arguments.json {
         print_exactly(&(saved(arguments, &interpreter, &steps)?.to_json() + "\n"));
-    } else if arguments.spin.is_some() {
+    } else if let Some(shown) = arguments.spin {
+        if shown.seed {
+            print_exactly(&format!("seed used: {seed}\n"));
+        }
         return Ok(ExitCode::SUCCESS);
     } else {
         print(&closing(&interpreter, &steps, &end));

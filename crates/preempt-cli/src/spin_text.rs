@@ -21,6 +21,12 @@ pub(crate) struct Shown {
     sends: bool,
     /// What `printf` prints is not indented.
     flat: bool,
+    /// It is not shown at all.
+    silent: bool,
+    /// The last state is not shown.
+    brief: bool,
+    /// The seed of a simulation is shown in the end.
+    pub(crate) seed: bool,
 }
 
 impl FromStr for Shown {
@@ -36,7 +42,10 @@ impl FromStr for Shown {
                 'r' => shown.receives = true,
                 's' => shown.sends = true,
                 'T' => shown.flat = true,
-                other => return Err(format!("`{other}` is none of p, g, l, r, s, T")),
+                'b' => shown.silent = true,
+                'B' => shown.brief = true,
+                'h' => shown.seed = true,
+                other => return Err(format!("`{other}` is none of p, g, l, r, s, T, b, B, h")),
             }
         }
         Ok(shown)
@@ -102,7 +111,7 @@ impl<'a> SpinText<'a> {
         let before = self.state.clone();
         let output = self.system.output(&before, step);
         let outcome = self.system.apply(&mut self.state, step);
-        if !output.is_empty() {
+        if !output.is_empty() && !self.shown.silent {
             let indent = if self.shown.flat { 0 } else { 6 + 4 * step.process.index() };
             put!(self, "{:indent$}{output}", "");
         }
@@ -263,6 +272,9 @@ impl<'a> SpinText<'a> {
         let (depth, state) = (self.depth, self.state.clone());
         if is_trail {
             put!(self, "spin: trail ends after {depth} steps\n");
+        }
+        if self.shown.brief {
+            return;
         }
         let count = self.system.process_count(&state);
         put!(self, "#processes: {count}\n");

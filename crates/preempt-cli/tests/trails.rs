@@ -221,3 +221,26 @@ fn example_models_are_followed_both_ways() {
     }
     assert!(followed >= 3, "{followed}");
 }
+
+/// A never claim in a file of its own takes the place of the model's claims.
+#[test]
+fn a_claim_from_a_file_is_the_only_one() {
+    let text = "byte x; ltl never_two { [] (x != 2) } active proctype p() { do :: x < 3 -> x++ :: else -> break od }";
+    let folder = folder("claim file", text);
+    fs::write(folder.join("three.never"), "never { do :: x < 3 :: x == 3 -> break od }")
+        .expect("written");
+    fs::write(folder.join("four.never"), "never { do :: x < 4 :: x == 4 -> break od }")
+        .expect("written");
+    fs::write(folder.join("none.never"), "byte y;").expect("written");
+    let said = run(&folder, PREEMPT, &["spin", "-N", "three.never", "-run", "m.pml"]);
+    assert!(said.contains("errors: 1") && said.contains("end state in claim"), "{said}");
+    let said = run(&folder, PREEMPT, &["spin", "-N", "four.never", "-run", "m.pml"]);
+    assert!(said.contains("errors: 0") && !said.contains("never_two"), "{said}");
+    let said = run(&folder, PREEMPT, &["spin", "-run", "-ltl", "never_two", "m.pml"]);
+    assert!(said.contains("errors: 1"), "{said}");
+    let said = run(&folder, PREEMPT, &["spin", "-N", "none.never", "-run", "m.pml"]);
+    assert!(said.contains("contains no never claim"), "{said}");
+    let said = run(&folder, PREEMPT, &["check", "m.pml", "--claim-file", "missing.never"]);
+    assert!(said.contains("cannot read missing.never"), "{said}");
+    let _ = fs::remove_dir_all(&folder);
+}

@@ -139,6 +139,9 @@ pub(crate) struct CheckArguments {
     /// Check the never claim of this name
     #[arg(long, value_name = "NAME", help_heading = "Properties")]
     pub(crate) claim: Option<String>,
+    /// Check the never claim in this file, and no other
+    #[arg(long, value_name = "FILE", help_heading = "Properties")]
+    pub(crate) claim_file: Option<PathBuf>,
     /// Ignore never claims and ltl blocks
     #[arg(long, help_heading = "Properties")]
     pub(crate) no_claim: bool,

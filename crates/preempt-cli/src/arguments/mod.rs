@@ -270,7 +270,7 @@ pub(crate) struct SimulateArguments {
     /// Stop after N steps
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub(crate) steps: usize,
-    /// Print what Spin prints; the letters are those of its options: p, g, l, r, s, T
+    /// Print what Spin prints; the letters are those of its options: p, g, l, r, s, T, b, B, h
     #[arg(long, value_name = "LETTERS", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["json", "interactive"])]
     pub(crate) spin: Option<Shown>,
     /// Print the trace as JSON
@@ -293,7 +293,7 @@ pub(crate) struct ReplayArguments {
     /// Write the trace as one self-contained page
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Print what Spin prints; the letters are those of its options: p, g, l, r, s, T
+    /// Print what Spin prints; the letters are those of its options: p, g, l, r, s, T, b, B, h
     #[arg(long, value_name = "LETTERS", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["json", "interactive", "html"])]
     pub(crate) spin: Option<Shown>,
     /// With --spin: stop before step N

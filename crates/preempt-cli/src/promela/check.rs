@@ -1,6 +1,6 @@
 //! `preempt check model.pml`: from the command line to the report.
 
-use super::{failed, load, sources, trails};
+use super::{failed, load_with, sources, trails};
 use crate::applicability::{self, Subject};
 use crate::arguments::{CheckArguments, StoreKind, Switch};
 use crate::failure::Failure;
@@ -17,7 +17,8 @@ use std::process::ExitCode;
 /// Checks a model, reports, and gives the exit code.
 pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     deadline::start(arguments);
-    let mut model = load(&arguments.model, arguments.quiet || arguments.json.is_some())?;
+    let quiet = arguments.quiet || arguments.json.is_some();
+    let mut model = load_with(&arguments.model, arguments.claim_file.as_deref(), quiet)?;
     let selected = select(&mut model, &request::selection(arguments)).map_err(failed)?;
     let subjects: Vec<Subject> = selected.iter().map(|property| subject(*property)).collect();
     applicability::check_all(arguments, &subjects)?;
