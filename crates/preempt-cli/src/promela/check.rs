@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
         if let Some(prefix) = &arguments.trails
             && claim.violation.is_some()
         {
-            claim.notes.push(trails::save(prefix, &checker, property, &claim, &mut saved)?);
+            claim.notes.push(trails::save(prefix, checker, property, &claim, &mut saved)?);
         }
         claim.notes.extend(applicability::notes(arguments, subject(property)));
         if matches!(property, Property::Claim(_)) && !arguments.acceptance {
