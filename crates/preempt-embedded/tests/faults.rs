@@ -10,7 +10,7 @@ mod peer;
 use peer::{compiler, interpreter, read};
 use preempt_core::{Describe, Enabled, Outcome, System};
 use preempt_embedded::{Trouble, attach};
-use preempt_promela::ir::LowerOptions;
+use preempt_promela::ir::{LowerOptions, can_be_lowered, lower};
 
 /// The first fault of an execution that always takes the first step: line and message.
 fn fault(text: &str) -> Option<(u32, String)> {
@@ -134,4 +134,13 @@ fn the_cache_gives_the_same_library_again() {
     let including = "c_decl {\n\\#include \"no-such-file.h\"\n}\ninit { skip }";
     assert!(matches!(attach(&mut read(including), &cached), Err(Trouble::Refused(_))));
     assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1);
+}
+
+/// Whoever only looks at a model compiles nothing, and cannot run it.
+#[test]
+fn without_its_library_a_model_is_refused() {
+    let model = read("byte x; init { c_code { now.x = 1; }; c_expr { now.x } }");
+    assert!(can_be_lowered(&model, LowerOptions::default()).is_ok());
+    let error = lower(&model, LowerOptions::default()).expect_err("it has no library");
+    assert_eq!(error.diagnostic().code, "P0093");
 }

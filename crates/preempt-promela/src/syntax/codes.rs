@@ -436,7 +436,7 @@ codes! {
         "c_state \"int x\" \"Global\"\ninit { skip }";
     UNCOMPILED = "P0093",
         "embedded C was not compiled",
-        "The model contains C, which has to be compiled before the model can run. A command that runs models does so; one that only looks at them, or that answers somebody else's requests, does not unless it is told to.",
+        "The model contains C, which has to be compiled before the model can run. `check`, `simulate` and `replay` do so; `serve` and `lsp`, which open models unasked or for a page, do not.",
         "init { c_code { ; } } /* in `preempt serve` */",
         "init { skip }";
 }
