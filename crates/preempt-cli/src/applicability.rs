@@ -136,6 +136,7 @@ const TABLE: &[Row] = &[
     row("no_merge", |r| r.boolean(), PROMELA_ONLY),
     row("no_reset", |r| r.boolean(), PROMELA_ONLY),
     row("no_hide", |r| r.boolean(), PROMELA_ONLY),
+    row("trails", |r| r.boolean(), PROMELA_ONLY),
     row("csb", |r| r.boolean(), PROMELA_ONLY),
     row("free_cycles", |r| r.boolean(), PROMELA_ONLY),
     row("shorten", |r| r.boolean(), PROMELA_ONLY),
@@ -153,6 +154,7 @@ const TABLE: &[Row] = &[
     row("ltl", |r| r.boolean(), PROMELA_ONLY),
     row("formula", |r| r.boolean(), PROMELA_ONLY),
     row("claim", |r| r.boolean(), PROMELA_ONLY),
+    row("claim_file", |r| r.boolean(), PROMELA_ONLY),
     row("no_claim", |r| r.boolean(), PROMELA_ONLY),
     row("acceptance", |r| r.boolean(), PROMELA_ONLY),
     row("no_acceptance", |r| r.boolean(), PROMELA_ONLY),
@@ -380,6 +382,13 @@ const TABLE: &[Row] = &[
     row(
         "claim",
         |r| r.has("no_claim") || r.has("non_progress"),
+        "cannot be combined with another property: choose one of --ltl, --formula, --claim, --no-claim, --non-progress",
+    ),
+    row(
+        "claim_file",
+        |r| {
+            ["ltl", "formula", "claim", "no_claim", "non_progress"].iter().any(|other| r.has(other))
+        },
         "cannot be combined with another property: choose one of --ltl, --formula, --claim, --no-claim, --non-progress",
     ),
     row(

@@ -30,6 +30,7 @@ mod run;
 mod serve;
 mod simulate;
 mod spin_flags;
+mod spin_text;
 mod spread;
 mod stack;
 mod terminal;
@@ -122,7 +123,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Merge { files, json } => merge::run(&files, json),
         Command::Explain { code } => explain::run(code.as_deref()),
         Command::Spin { arguments } => {
-            let line = spin_flags::translate(&arguments)
+            let line = spin_flags::translate(&arguments, &|path| std::fs::read_to_string(path))
                 .map_err(|unknown| Failure::Input(unknown.to_string()))?;
             output::complain(&line.join(" "));
             let words = line.into_iter().map(Into::into).collect();

@@ -10,6 +10,7 @@ use crate::output::{complain, print, print_exactly, write};
 use crate::promela;
 use crate::request::{interruptible, settings};
 use crate::simulate;
+use crate::spin_text::SpinText;
 use crate::terminal;
 use preempt_core::{
     Claim, Outcome, ProcessId, ReplayError, Step, Trace, Verdict, ViolationKind, replay,
@@ -65,6 +66,26 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
     if arguments.interactive {
         let model = (&model, &settings(&check));
         return simulate::at_the_keyboard(model, &interpreter, steps, 1, arguments.plain);
+    }
+    if let Some(shown) = arguments.spin {
+        let mut text = SpinText::new(&interpreter, shown);
+        let cycle = cycle_start(&saved).filter(|_| steps.len() == saved_steps);
+        for (at, step) in steps.iter().enumerate() {
+            if let Some(limit) = arguments.steps.filter(|limit| text.depth() + 1 >= *limit) {
+                text.reach_limit(limit);
+                break;
+            }
+            if cycle == Some(at) {
+                text.begin_cycle();
+            }
+            if !text.step(*step) {
+                break;
+            }
+        }
+        text.close(true);
+        print_exactly(&text.take());
+        // Spin ends like this, whatever the execution shows.
+        return Ok(ExitCode::SUCCESS);
     }
     for truncation in truncations_along(&interpreter, &steps, &|| false) {
         complain(&truncation);

@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::output::{complain, print, print_exactly};
 use crate::promela;
 use crate::request::{interruptible, model_settings};
+use crate::spin_text::SpinText;
 use execution::Execution;
 use preempt_core::{Describe, Step, System, replay};
 use preempt_promela::interpret::Interpreter;
@@ -59,12 +60,17 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<ExitCode, Failure> {
         );
     }
     let seed = arguments.seed.unwrap_or_else(fresh_seed);
-    if !arguments.json {
+    if !arguments.json && arguments.spin.is_none() {
         print(&format!("seed {seed} (repeat with --seed {seed})\n"));
     }
     let (steps, end) = walk(&interpreter, seed, arguments);
     if arguments.json {
         print_exactly(&(saved(arguments, &interpreter, &steps)?.to_json() + "\n"));
+    } else if let Some(shown) = arguments.spin {
+        if shown.seed {
+            print_exactly(&format!("seed used: {seed}\n"));
+        }
+        return Ok(ExitCode::SUCCESS);
     } else {
         print(&closing(&interpreter, &steps, &end));
     }
@@ -107,6 +113,7 @@ fn walk(system: &Interpreter, seed: u64, arguments: &SimulateArguments) -> (Vec<
     if let Some(fault) = fault {
         return (Vec::new(), End::Fault(fault));
     }
+    let mut spins = arguments.spin.map(|shown| SpinText::new(system, shown));
     let end = loop {
         if execution.steps().len() >= arguments.steps {
             break End::Steps;
@@ -118,8 +125,13 @@ fn walk(system: &Interpreter, seed: u64, arguments: &SimulateArguments) -> (Vec<
         }
         let step = enabled[random.below(enabled.len())];
         let taken = execution.take(step);
-        if !arguments.json {
-            print(&taken.text);
+        match &mut spins {
+            Some(text) => {
+                text.step(step);
+                print_exactly(&text.take());
+            }
+            None if !arguments.json => print(&taken.text),
+            None => {}
         }
         for truncation in taken.truncations {
             complain(&truncation);
@@ -128,6 +140,16 @@ fn walk(system: &Interpreter, seed: u64, arguments: &SimulateArguments) -> (Vec<
             break End::Fault(fault);
         }
     };
+    if let Some(text) = &mut spins {
+        if let End::Steps = end {
+            text.reach_limit(arguments.steps);
+        }
+        if let End::Deadlock = end {
+            print_exactly("      timeout\n");
+        }
+        text.close(false);
+        print_exactly(&text.take());
+    }
     (execution.steps().to_vec(), end)
 }
 

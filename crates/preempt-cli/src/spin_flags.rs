@@ -3,6 +3,9 @@
 //! `preempt spin -run -a -ltl p1 model.pml` becomes `preempt check model.pml --acceptance --ltl p1`:
 //! plain text to plain text, so that the equivalent can be printed, learned and tested.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 
 /// A flag we do not know, or one whose meaning we cannot keep.
@@ -40,22 +43,28 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ("-run -l, -np", "--non-progress"),
     ("-run -f", "--fair"),
     ("-run -ltl NAME, -N NAME", "--ltl NAME"),
+    ("-N FILE (in front of -run)", "--claim-file FILE"),
     ("-f 'formula' (alone)", "preempt ltl 'formula' --never"),
+    ("-F FILE (alone)", "the same with the formula in the first line of a file"),
     ("-run -noclaim", "--no-claim"),
     ("-run -noreduce, -DNOREDUCE", "--por off"),
     ("-run -bfs", "--search bfs --no-acceptance"),
-    ("-run -bitstate", "--store bitstate"),
+    ("-run -bitstate, -bit", "--store bitstate"),
     ("-run -wN (with -bitstate)", "--bits N"),
-    ("-run -kN (with -bitstate)", "--hashes N"),
+    ("-run -kN, -s (with -bitstate)", "--hashes N, --hashes 1"),
     ("-run -hc, -hcN", "--store compact"),
     ("-run -collapse, -DMA=N", "--store tree"),
     ("-run -bcs, -LN", "--bound N (0 without -L)"),
     ("-run -mN", "--depth N: only needed to cut executions short on purpose"),
     ("-run -cN", "--max-errors N"),
-    ("-run -e", "always on: the first counterexample is saved as MODEL.trail, which Spin can read"),
+    ("-run -QN", "--time Nm"),
+    ("-run -swarmN,M", "--swarm"),
+    ("-run", "the counterexample is saved as MODEL.trail, which Spin can read"),
+    ("-run -e", "--trails MODEL: all violating executions, as MODEL1.trail, MODEL2.trail, …"),
     ("-run -E", "--no-deadlock"),
     ("-run -A", "--no-assert"),
-    ("-run -i, -I", "always on: the simplest counterexample is looked for"),
+    ("-run -i, -I, -RSN, -rhash", "not needed: the simplest counterexample is looked for"),
+    ("-run -p_permute, -p_reverse", "not needed, for the same reason"),
     ("-o1, -o2, -o3", "--no-reset, --no-hide, --no-merge"),
     ("-DNAME=VALUE", "-D NAME=VALUE"),
     (
@@ -64,14 +73,15 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ),
     ("-k FILE (with -t)", "preempt replay MODEL FILE"),
     ("-M (with -t)", "--html MODEL.html: the chart as a page"),
-    ("-p -g -l -s -r -c -w (simulation)", "always on"),
+    ("-p -g -l -r -s -T -b -B -h", "simulation, -t: --spin=pglrsTbBh, what Spin prints"),
+    ("-c (simulation, -t)", "our own lanes: a column per process"),
     ("-nN", "--seed N"),
-    ("-uN", "--steps N"),
+    ("-uN (simulation, -t)", "--steps N"),
     ("-i (simulation)", "--interactive"),
     ("-run -q", "--empty-channels"),
     ("-run -DMEMLIM=N", "--memory NM"),
     ("-run -DVECTORSZ, -DNFAIR, -DREACH …", "not needed: there are no such limits"),
-    ("-h, --help, -?", "preempt explain spin"),
+    ("-h (alone), --help, -?", "preempt explain spin"),
     ("-pp", "preempt fmt --print MODEL; without a model, standard input"),
     ("-V", "preempt --version"),
 ];
@@ -148,11 +158,33 @@ const OF_PAN: &[(&str, Option<&[&str]>)] = &[
     ("XUSAFE", None),
 ];
 
-/// Translates the words after `preempt spin`.
-pub(crate) fn translate(words: &[String]) -> Result<Vec<String>, UnknownFlag> {
+/// What has a meaning for the verifier only. Some are options of Spin itself as well, which we do not have:
+/// `-A` slices, `-E` is for the preprocessor.
+const OF_VERIFIER: &[&str] = &[
+    "-np",
+    "-f",
+    "-noclaim",
+    "-noreduce",
+    "-bfs",
+    "-bfspar",
+    "-dfs",
+    "-bitstate",
+    "-collapse",
+    "-bcs",
+    "-E",
+    "-A",
+    "-safety",
+    "-hc",
+];
+
+/// Translates the words after `preempt spin`; `read` reads the file of a formula.
+pub(crate) fn translate(
+    words: &[String],
+    read: &dyn Fn(&str) -> std::io::Result<String>,
+) -> Result<Vec<String>, UnknownFlag> {
     let unknown = |word: &str| UnknownFlag(word.into());
     let is = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
-    if words.is_empty() || is(&["-h", "--help", "-help", "-?", "--"]) {
+    if words.is_empty() || words == ["-h"] || is(&["--help", "-help", "-?", "--"]) {
         return Ok(["preempt", "explain", "spin"].map(String::from).to_vec());
     }
     if is(&["-V", "--version"]) {
@@ -168,7 +200,17 @@ pub(crate) fn translate(words: &[String]) -> Result<Vec<String>, UnknownFlag> {
                 line.job = Job::Formula;
                 line.file = Some(next()?.into());
             }
+            // In front of -run it is Spin's, which reads a file; behind it the verifier's, which has claims by name.
+            "-N" if line.verify && line.job != Job::Verify => line.add(&["--claim-file", next()?]),
+            "-N" if !line.verify => return Err(unknown(word)),
             "-ltl" | "-N" => line.add(&["--ltl", next()?]),
+            "-F" if !line.verify => {
+                let path = next()?;
+                let text = read(path).map_err(|_| unknown(&format!("-F {path}")))?;
+                line.job = Job::Formula;
+                line.file = Some(text.lines().next().unwrap_or_default().trim().into());
+            }
+            "-link" => return Err(unknown(word)),
             "-k" => line.trail = Some(next()?.into()),
             _ if word.starts_with("-D") && word.len() > 2 => line.define(word)?,
             _ => line.flag(word)?,
@@ -190,11 +232,21 @@ struct Line {
     which: String,
     /// Draw a chart.
     chart: bool,
+    /// Save every violating execution.
+    every: bool,
+    /// What a simulation prints.
+    shown: String,
+    /// It is drawn in columns, which our own lanes are.
+    columns: bool,
     flags: Vec<String>,
 }
 
 impl Line {
+    /// Adds flags, unless they are there: `-DNP` and `-l` ask for the same.
     fn add(&mut self, flags: &[&str]) {
+        if self.flags.windows(flags.len().max(1)).any(|known| known == flags) {
+            return;
+        }
         self.flags.extend(flags.iter().map(|flag| flag.to_string()));
     }
 
@@ -217,6 +269,9 @@ impl Line {
 
     fn flag(&mut self, word: &str) -> Result<(), UnknownFlag> {
         let verify = self.verify;
+        if !verify && OF_VERIFIER.contains(&word) {
+            return Err(UnknownFlag(word.into()));
+        }
         match word {
             "-run" | "-search" => self.job = Job::Verify,
             "-a" if verify => self.add(&["--acceptance"]),
@@ -241,10 +296,27 @@ impl Line {
             "-t" | "-replay" => self.job = Job::GuidedSimulation,
             "-M" if !verify => self.chart = true,
             "-safety" => self.add(&["--no-acceptance"]),
-            "-e" | "-i" | "-I" | "-v" | "-n" | "-b" | "-x" => {}
-            "-p" | "-g" | "-l" | "-s" | "-r" | "-c" | "-w" => {}
+            // The verifier's.
+            "-e" if verify => self.every = true,
+            "-bit" if verify => self.add(&["--store", "bitstate"]),
+            "-s" if verify => self.add(&["--hashes", "1"]),
+            // Which execution is met first does not matter: the simplest is looked for.
+            "-i" | "-I" | "-p_permute" | "-p_reverse" | "-rhash" | "-rev" if verify => {}
+            _ if verify && word.starts_with("-p_rotate") => {}
+            _ if verify && word.starts_with("-RS") => {}
+            _ if verify && word.starts_with("-swarm") => self.add(&["--swarm"]),
+            "-n" | "-v" if verify => {}
+            // Optimisation by the C compiler; without a number it is Spin's option for old rules of scope.
+            "-O1" | "-O2" | "-O3" | "-O0" if verify => {}
+            // The simulator's.
+            "-p" | "-g" | "-l" | "-s" | "-r" | "-T" | "-b" | "-B" | "-h" if !verify => {
+                self.shown.push_str(&word[1..]);
+            }
+            "-c" if !verify => self.columns = true,
+            "-v" | "-w" | "-x" | "-X" if !verify => {}
+            // They change how fast the verifier is.
+            "-o4" | "-o5" => {}
             _ if word.starts_with("-hc") => self.add(&["--store", "compact"]),
-            _ if word.starts_with("-O") => {}
             _ => return self.number(word),
         }
         Ok(())
@@ -259,22 +331,25 @@ impl Line {
         }
         match letter {
             // Spin needs a limit; we do not. A huge one means "no limit".
-            "-m" => {
+            "-m" if self.verify => {
                 if number.parse::<u64>().is_ok_and(|n| n < 10_000) {
                     self.add(&["--depth", number]);
                 }
             }
-            "-w" => {
+            "-w" if self.verify => {
                 if self.flags.iter().any(|flag| flag == "bitstate") {
                     self.add(&["--bits", number]);
                 }
             }
-            "-k" => self.add(&["--hashes", number]),
-            "-c" => self.add(&["--max-errors", number]),
-            "-L" => self.bound = Some(number.into()),
-            "-n" => self.add(&["--seed", number]),
-            "-u" => self.add(&["--steps", number]),
-            "-t" => {
+            "-k" if self.verify => self.add(&["--hashes", number]),
+            "-c" if self.verify => self.add(&["--max-errors", number]),
+            // A limit in minutes, and the number of a hash function.
+            "-Q" if self.verify => self.add(&["--time", &format!("{number}m")]),
+            "-h" if self.verify => {}
+            "-L" if self.verify => self.bound = Some(number.into()),
+            "-n" if !self.verify => self.add(&["--seed", number]),
+            "-u" if !self.verify => self.add(&["--steps", number]),
+            "-t" if !self.verify => {
                 self.job = Job::GuidedSimulation;
                 self.which = number.into();
             }
@@ -288,19 +363,34 @@ impl Line {
         let input = (self.job == Job::Format).then(|| "-".into());
         let file = self.file.or(input).ok_or_else(|| UnknownFlag("(no model)".into()))?;
         let mut line = vec!["preempt".to_string()];
+        let shown = match self.shown.as_str() {
+            "" => "--spin".to_string(),
+            letters => format!("--spin={letters}"),
+        };
         match self.job {
-            Job::Simulate => line.extend(["simulate".into(), file]),
+            Job::Simulate => {
+                let at_the_keyboard = self.flags.iter().any(|flag| flag == "--interactive");
+                line.extend(["simulate".into(), file]);
+                if !at_the_keyboard && !self.columns {
+                    line.push(shown);
+                }
+            }
             Job::Verify => {
                 let trail = format!("{file}.trail");
-                line.extend(["check".into(), file, "--trace".into(), trail]);
+                line.extend(["check".into(), file.clone(), "--trace".into(), trail]);
                 line.extend(["--report".into(), "spin".into()]);
+                if self.every {
+                    line.extend(["--trails".into(), file]);
+                }
             }
             Job::GuidedSimulation => {
                 let trail = self.trail.unwrap_or_else(|| format!("{file}{}.trail", self.which));
                 let page = format!("{file}.html");
                 line.extend(["replay".into(), file, trail]);
-                if self.chart {
-                    line.extend(["--html".into(), page]);
+                match (self.chart, self.columns) {
+                    (true, _) => line.extend(["--html".into(), page]),
+                    (false, false) => line.push(shown),
+                    (false, true) => {}
                 }
             }
             Job::Format => line.extend(["fmt".into(), "--print".into(), file]),
@@ -320,88 +410,5 @@ impl Line {
             line.extend(["--bound".into(), bound]);
         }
         Ok(line)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn line(spin: &str) -> String {
-        let words: Vec<String> = spin.split(' ').map(String::from).collect();
-        match translate(&words) {
-            Ok(line) => line.join(" "),
-            Err(unknown) => unknown.to_string(),
-        }
-    }
-
-    #[test]
-    fn common_lines() {
-        assert_eq!(
-            line("-run -a -ltl p1 -DN=3 m.pml"),
-            "preempt check m.pml --trace m.pml.trail --report spin --acceptance --ltl p1 -D N=3"
-        );
-        assert_eq!(
-            line("-run -bcs -L2 -noreduce -c0 -m1000000 m.pml"),
-            "preempt check m.pml --trace m.pml.trail --report spin --por off --max-errors 0 --bound 2"
-        );
-        assert_eq!(
-            line("-run -bcs -m500 m.pml"),
-            "preempt check m.pml --trace m.pml.trail --report spin --depth 500 --search dfs --bound 0"
-        );
-        assert_eq!(
-            line("-search -bitstate -w28 -k5 -E m.pml"),
-            "preempt check m.pml --trace m.pml.trail --report spin --store bitstate --bits 28 --hashes 5 --no-deadlock"
-        );
-        assert_eq!(line("-p -g -l -n7 -u20 m.pml"), "preempt simulate m.pml --seed 7 --steps 20");
-        assert_eq!(line("-t -p m.pml"), "preempt replay m.pml m.pml.trail");
-        assert_eq!(line("-t3 m.pml"), "preempt replay m.pml m.pml3.trail");
-        assert_eq!(line("-replay m.pml"), "preempt replay m.pml m.pml.trail");
-        assert_eq!(line("-t -k other.trail m.pml"), "preempt replay m.pml other.trail");
-        assert_eq!(line("-t -M m.pml"), "preempt replay m.pml m.pml.trail --html m.pml.html");
-        assert_eq!(line("-f <>p"), "preempt ltl <>p --never");
-        assert_eq!(line("-h"), "preempt explain spin");
-        assert_eq!(line("-pp m.pml"), "preempt fmt --print m.pml");
-        assert_eq!(line("-pp"), "preempt fmt --print -");
-        assert_eq!(line("-V"), "preempt --version");
-    }
-
-    #[test]
-    fn the_equivalents_are_accepted_by_our_own_command_line() {
-        for spin in [
-            "-run -a -f -ltl p1 -DN=3 m.pml",
-            "-run -l -noclaim -collapse -c5 -m100 m.pml",
-            "-search -bfs -hc4 -A -i m.pml",
-            "-run -bcs m.pml",
-            "-run -safety m.pml",
-            "-run -bcs -m500 m.pml",
-            "-t m.pml",
-            "-i m.pml",
-            "-a m.pml",
-            "-o1 -o2 -o3 -run m.pml",
-        ] {
-            let words: Vec<String> = spin.split(' ').map(String::from).collect();
-            let line = translate(&words).unwrap();
-            crate::arguments::parse(line.iter().map(Into::into).collect())
-                .unwrap_or_else(|e| panic!("{line:?}: {e}"));
-        }
-    }
-
-    #[test]
-    fn switches_of_the_verifier_are_told_from_macros_of_the_model() {
-        let check = "preempt check m.pml --trace m.pml.trail --report spin";
-        assert_eq!(line("-run -DN=3 m.pml"), format!("{check} -D N=3"));
-        assert_eq!(line("-run -DNP -DNOREDUCE m.pml"), format!("{check} --non-progress --por off"));
-        assert_eq!(line("-run -DMEMLIM=512 m.pml"), format!("{check} --memory 512M"));
-        assert_eq!(line("-DVECTORSZ=4096 -run m.pml"), check);
-        assert!(line("-run -DXUSAFE m.pml").contains("`-DXUSAFE`"));
-        // A simulation has no verifier to compile.
-        assert_eq!(line("-DXUSAFE m.pml"), "preempt simulate m.pml -D XUSAFE");
-    }
-
-    #[test]
-    fn an_unknown_flag_is_named() {
-        assert!(line("-run -frobnicate m.pml").contains("`-frobnicate`"));
-        assert!(line("-run -Lx m.pml").contains("`-Lx`"));
     }
 }

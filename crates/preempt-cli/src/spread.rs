@@ -51,6 +51,11 @@ pub(crate) fn over(arguments: &CheckArguments, model: &Model) -> Result<Spread, 
         return Ok(Spread { elsewhere: Some(Arc::new(on_disk)), ..Spread::default() });
     }
     let spreads = arguments.processes.is_some() || arguments.hosts.is_some();
+    if (spreads || arguments.checkpoint.is_some()) && !model.embedded.is_empty() {
+        // Its memory may hold addresses, which mean nothing in another process.
+        let message = "a model with C is searched by one process from start to end: --processes, --hosts and --checkpoint do not apply";
+        return Err(Failure::Input(message.into()));
+    }
     if let Some(folder) = arguments.checkpoint.as_ref().filter(|_| !spreads) {
         let (manifest, resumed) = manifests(arguments, model)?;
         let saved = Saved {

@@ -130,7 +130,7 @@ fn we_follow_spins_trails() {
         assert!(said.contains("wrote m.pml.trail"), "{name}: {said}");
         let trail = fs::read_to_string(folder.join("m.pml.trail")).expect("Spin saves a trail");
         let followed = run(&folder, PREEMPT, &["spin", "-t", "m.pml"]);
-        assert!(!followed.contains("error"), "{name}: {trail}\n{followed}");
+        assert!(!followed.contains("error:"), "{name}: {trail}\n{followed}");
         if words == "assertion violated" {
             assert!(followed.contains("assert("), "{name}: {followed}");
         }
@@ -140,4 +140,107 @@ fn we_follow_spins_trails() {
         assert!(refused.contains("line "), "{name}: {refused}");
         let _ = fs::remove_dir_all(&folder);
     }
+}
+
+/// What Spin and we print of a trail, without the statements: everything but the text of an assertion,
+/// which Spin writes its own way, and a remark on the time of files is the same.
+fn printed(text: &str) -> Vec<&str> {
+    let differs =
+        |line: &&str| line.contains("text of failed assertion") || line.contains("is newer than");
+    text.lines().filter(|line| !differs(line)).collect()
+}
+
+/// A test generator's way: all trails, then what each prints.
+#[test]
+fn all_trails_are_saved_and_print_what_spin_prints() {
+    if !preempt_testing::peers(&["spin", &compiler()]) {
+        return;
+    }
+    let model = "byte x, y; chan q = [2] of { byte, bool }; mtype = { low, high }; mtype m = low;
+         proctype p(byte k) { x = x + k; printf(\"@@@ %d STEP %d\\n\", _pid, x);
+           if :: q!k, true :: y++ fi; printf(\"left\"); printf(\" %e\\n\", m) }
+         init { atomic { run p(1); run p(2) }; _nr_pr == 1 -> m = high; assert(x + y + len(q) == 9) }";
+    let folder = folder("every", model);
+    let said = run(&folder, PREEMPT, &["spin", "-run", "-noreduce", "-E", "-c0", "-e", "m.pml"]);
+    run(&folder, "spin", &["-a", "m.pml"]);
+    run(&folder, &compiler(), &["-w", "-O0", "-DNOREDUCE", "-o", "pan", "pan.c"]);
+    let spins = run(&folder, "./pan", &["-E", "-c0"]);
+    let errors = |text: &str| {
+        text.split("errors: ").nth(1).map(|rest| rest.lines().next().unwrap_or("").to_string())
+    };
+    assert_eq!(errors(&said), errors(&spins));
+    let count: usize = errors(&spins).and_then(|n| n.trim().parse().ok()).expect("a number");
+    assert!(count > 3, "{spins}");
+    assert!(!folder.join(format!("m.pml{}.trail", count + 1)).exists());
+    for number in 1..=count {
+        assert!(folder.join(format!("m.pml{number}.trail")).exists(), "{number} of {count}");
+        for letters in ["-T", "-v"] {
+            let words = [letters, &format!("-t{number}"), "m.pml"];
+            let output =
+                Command::new(PREEMPT).arg("spin").args(words).current_dir(&folder).output();
+            let output = output.expect("it runs");
+            assert_eq!(output.status.code(), Some(0));
+            let ours = String::from_utf8_lossy(&output.stdout).into_owned();
+            let plain = if letters == "-T" { &words[..] } else { &words[1..] };
+            assert_eq!(printed(&ours), printed(&run(&folder, "spin", plain)), "{number}");
+        }
+    }
+    let _ = fs::remove_dir_all(&folder);
+}
+
+/// Trails of all example models that are violated, both ways.
+#[test]
+fn example_models_are_followed_both_ways() {
+    if !preempt_testing::peers(&["spin"]) {
+        return;
+    }
+    let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
+    let mut followed = 0;
+    for entry in fs::read_dir(models).expect("the examples").flatten() {
+        let path = entry.path();
+        if path.extension().is_none_or(|extension| extension != "pml") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).expect("a model");
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let folder = folder(&format!("example {name}"), &text);
+        run(&folder, PREEMPT, &["spin", "-run", "m.pml"]);
+        let trail = fs::read_to_string(folder.join("m.pml.trail")).unwrap_or_default();
+        // What Spin does not understand is another matter, and so is a cycle, which it follows beside its claim.
+        if !trail.is_empty() && !trail.contains("-1:-1:-1") {
+            let steps = trail.lines().filter(|line| !line.starts_with('-')).count();
+            let words = ["-t", "-T", "m.pml"];
+            let spins = run(&folder, "spin", &words);
+            let wanted = format!("trail ends after {steps} steps");
+            assert!(spins.contains(&wanted), "{name}: {spins}");
+            let ours = run(&folder, PREEMPT, &[&["spin"], &words[..]].concat());
+            assert!(ours.contains(&wanted), "{name}: {ours}");
+            followed += 1;
+        }
+        let _ = fs::remove_dir_all(&folder);
+    }
+    assert!(followed >= 3, "{followed}");
+}
+
+/// A never claim in a file of its own takes the place of the model's claims.
+#[test]
+fn a_claim_from_a_file_is_the_only_one() {
+    let text = "byte x; ltl never_two { [] (x != 2) } active proctype p() { do :: x < 3 -> x++ :: else -> break od }";
+    let folder = folder("claim file", text);
+    fs::write(folder.join("three.never"), "never { do :: x < 3 :: x == 3 -> break od }")
+        .expect("written");
+    fs::write(folder.join("four.never"), "never { do :: x < 4 :: x == 4 -> break od }")
+        .expect("written");
+    fs::write(folder.join("none.never"), "byte y;").expect("written");
+    let said = run(&folder, PREEMPT, &["spin", "-N", "three.never", "-run", "m.pml"]);
+    assert!(said.contains("errors: 1") && said.contains("end state in claim"), "{said}");
+    let said = run(&folder, PREEMPT, &["spin", "-N", "four.never", "-run", "m.pml"]);
+    assert!(said.contains("errors: 0") && !said.contains("never_two"), "{said}");
+    let said = run(&folder, PREEMPT, &["spin", "-run", "-ltl", "never_two", "m.pml"]);
+    assert!(said.contains("errors: 1"), "{said}");
+    let said = run(&folder, PREEMPT, &["spin", "-N", "none.never", "-run", "m.pml"]);
+    assert!(said.contains("contains no never claim"), "{said}");
+    let said = run(&folder, PREEMPT, &["check", "m.pml", "--claim-file", "missing.never"]);
+    assert!(said.contains("cannot read missing.never"), "{said}");
+    let _ = fs::remove_dir_all(&folder);
 }

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod embedded;
 pub mod interpret;
 pub mod ir;
 pub mod model;

@@ -4,6 +4,7 @@
 //! the language demands a constant. Nothing is lowered yet: selections, loops, `for` and
 //! `select` stand as the author wrote them, because Spin's control states follow the text.
 
+use crate::embedded::{Embedded, FragmentId};
 use crate::syntax::Macros;
 use crate::syntax::span::{SourceMap, Span};
 
@@ -26,6 +27,8 @@ pub struct Model {
     pub formulas: Vec<Ltl>,
     /// A `trace` or `notrace` declaration.
     pub trace: Option<TraceAutomaton>,
+    /// The C of the model.
+    pub embedded: Embedded,
     /// The macros as they stand at the end, for formulas given apart from the model.
     pub macros: Macros,
 }
@@ -364,6 +367,8 @@ pub enum StmtKind {
     },
     /// `printm(e)`
     Printm(Expr),
+    /// `c_code { … }`
+    Code(FragmentId),
     /// `else`; outside of options it is always executable, as in Spin.
     Else,
     /// `xr c, d`: this process is the only reader.
@@ -502,6 +507,8 @@ pub enum ExprKind {
     ProcessCount,
     /// `_last`
     Last,
+    /// `c_expr { … }`
+    Code(FragmentId),
     /// `_priority`
     Priority,
     /// `P[pid]@label`; without the index, the only instance.

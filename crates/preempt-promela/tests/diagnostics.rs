@@ -78,8 +78,10 @@ fn suspicious_but_accepted() {
 }
 
 #[test]
-fn embedded_c_is_refused() {
-    insta::assert_snapshot!(show("c_decl { int x; }\ninit {\n\tc_code { x++; };\n\tskip\n}\n"));
+fn embedded_c_is_refused_where_it_cannot_stand() {
+    insta::assert_snapshot!(show(
+        "c_expr { 1 }\nc_state \"int x\" \"Somewhere\"\nc_track \"&x\"\ninit {\n\tc_decl { int x; };\n\tassert(c_code { x++; });\n\tc_code { x++;\n}\n"
+    ));
 }
 
 #[test]

@@ -121,7 +121,8 @@ impl<'a> Control<'a> {
         Showing { control: self, interrupted: Cell::new(None) }
     }
 
-    pub(crate) fn is_over(&self) -> bool {
+    /// Whether the caller wants everything to end.
+    pub fn is_over(&self) -> bool {
         self.interrupt.load(Ordering::Relaxed) || self.is_late()
     }
 

@@ -87,6 +87,7 @@ const SAMPLES: &[(&str, &[&str])] = &[
     ("ltl", &["--ltl", "served"]),
     ("formula", &["--formula", "[] (x < 2)"]),
     ("claim", &["--claim", "odd"]),
+    ("claim_file", &["--claim-file", "{folder}/other.never"]),
     ("no_claim", &["--no-claim"]),
     ("acceptance", &["--acceptance"]),
     ("no_acceptance", &["--no-acceptance"]),
@@ -105,6 +106,7 @@ const SAMPLES: &[(&str, &[&str])] = &[
     ("dialect", &["--dialect", "boppo"]),
     ("trace", &["--trace", "{folder}/out.trace"]),
     ("certificate", &["--certificate", "{folder}/out.cert"]),
+    ("trails", &["--trails", "{folder}/out"]),
     ("html", &["--html", "{folder}/out.html"]),
     ("msc", &["--msc", "{folder}/out.svg"]),
     ("graph", &["--graph", "{folder}/out.dot"]),
@@ -118,6 +120,7 @@ fn inputs() -> (PathBuf, Vec<PathBuf>) {
     let folder = std::env::temp_dir().join(format!("preempt-pairs-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder can be made");
     let texts = [("race.pml", RACE), ("light.pml", LIGHT), ("switch.bp", BOOLEAN)];
+    std::fs::write(folder.join("other.never"), "never { do :: skip od }").expect("written");
     let write = |(name, text): (&str, &str)| {
         let path = folder.join(name);
         std::fs::write(&path, text).expect("an input can be written");

@@ -139,6 +139,9 @@ pub(crate) struct CheckArguments {
     /// Check the never claim of this name
     #[arg(long, value_name = "NAME", help_heading = "Properties")]
     pub(crate) claim: Option<String>,
+    /// Check the never claim in this file, and no other
+    #[arg(long, value_name = "FILE", help_heading = "Properties")]
+    pub(crate) claim_file: Option<PathBuf>,
     /// Ignore never claims and ltl blocks
     #[arg(long, help_heading = "Properties")]
     pub(crate) no_claim: bool,
@@ -186,6 +189,9 @@ pub(crate) struct CheckArguments {
     /// Write down why the answer is right, for `preempt check-certificate`
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) certificate: Option<PathBuf>,
+    /// Save every violating execution that a depth-first search meets, as trails of Spin: PREFIX1.trail, PREFIX2.trail, …
+    #[arg(long, value_name = "PREFIX", help_heading = "Output")]
+    pub(crate) trails: Option<PathBuf>,
     /// Write the counterexample as a self-contained HTML page
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) html: Option<PathBuf>,

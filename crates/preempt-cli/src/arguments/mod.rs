@@ -14,6 +14,7 @@ pub(crate) use values::{
     Backend, Compat, Method, ReportForm, SearchOrder, StoreKind, Switch, Translation,
 };
 
+use crate::spin_text::Shown;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -280,6 +281,9 @@ pub(crate) struct SimulateArguments {
     /// Stop after N steps
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub(crate) steps: usize,
+    /// Print what Spin prints; the letters are those of its options: p, g, l, r, s, T, b, B, h
+    #[arg(long, value_name = "LETTERS", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["json", "interactive"])]
+    pub(crate) spin: Option<Shown>,
     /// Print the trace as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -300,6 +304,12 @@ pub(crate) struct ReplayArguments {
     /// Write the trace as one self-contained page
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
+    /// Print what Spin prints; the letters are those of its options: p, g, l, r, s, T, b, B, h
+    #[arg(long, value_name = "LETTERS", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["json", "interactive", "html"])]
+    pub(crate) spin: Option<Shown>,
+    /// With --spin: stop before step N
+    #[arg(long, value_name = "N", requires = "spin")]
+    pub(crate) steps: Option<usize>,
     /// Print the trace as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -1,6 +1,6 @@
 //! `preempt check model.pml`: from the command line to the report.
 
-use super::{failed, load, sources};
+use super::{failed, load_with, sources, trails};
 use crate::applicability::{self, Subject};
 use crate::arguments::{CheckArguments, StoreKind, Switch};
 use crate::failure::Failure;
@@ -17,7 +17,8 @@ use std::process::ExitCode;
 /// Checks a model, reports, and gives the exit code.
 pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     deadline::start(arguments);
-    let mut model = load(&arguments.model, arguments.quiet || arguments.json.is_some())?;
+    let quiet = arguments.quiet || arguments.json.is_some();
+    let mut model = load_with(&arguments.model, arguments.claim_file.as_deref(), quiet)?;
     let selected = select(&mut model, &request::selection(arguments)).map_err(failed)?;
     let subjects: Vec<Subject> = selected.iter().map(|property| subject(*property)).collect();
     applicability::check_all(arguments, &subjects)?;
@@ -38,7 +39,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     let checker = Checker { model: &model, settings, request: &request, control };
     let beside = Checker { model: &model, settings, request: &beside, control };
     let (mut headings, mut selectors) = (Vec::new(), Vec::new());
-    let mut trail = None;
+    let (mut trail, mut saved) = (None, 0);
     let mut seconds = 0.0;
     for property in selected {
         let on_card = !arguments.gpu || property == Property::Safety;
@@ -46,6 +47,11 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
         let Checked { property, mut claim } = checker.check(property).map_err(failed)?;
         if trail.is_none() && wants_trail(arguments) {
             trail = checker.trail(property, &claim).map_err(failed)?;
+        }
+        if let Some(prefix) = &arguments.trails
+            && claim.violation.is_some()
+        {
+            claim.notes.push(trails::save(prefix, checker, property, &claim, &mut saved)?);
         }
         claim.notes.extend(applicability::notes(arguments, subject(property)));
         if matches!(property, Property::Claim(_)) && !arguments.acceptance {

@@ -1,6 +1,8 @@
 //! Promela models: from a file to a model, and what is wrong with it.
 
 pub(crate) mod check;
+mod embedded;
+mod trails;
 
 use crate::arguments::ModelArguments;
 use crate::failure::Failure;
@@ -16,8 +18,26 @@ use std::path::Path;
 
 /// Reads a model; diagnostics go to standard error.
 pub(crate) fn load(arguments: &ModelArguments, quiet: bool) -> Result<Model, Failure> {
+    load_with(arguments, None, quiet)
+}
+
+/// Reads a model, and a never claim from another file, which takes the place of all its claims and formulas.
+pub(crate) fn load_with(
+    arguments: &ModelArguments,
+    claim: Option<&Path>,
+    quiet: bool,
+) -> Result<Model, Failure> {
     let path = &arguments.file;
-    let text = read(path).map_err(|error| Failure::io("read", path, &error))?;
+    let mut text = read(path).map_err(|error| Failure::io("read", path, &error))?;
+    let claim = match claim {
+        Some(claim) => {
+            let whole = std::path::absolute(claim).and_then(|whole| read(&whole).map(|_| whole));
+            let whole = whole.map_err(|error| Failure::io("read", claim, &error))?;
+            text.extend(format!("\n#include \"{}\"\n", whole.display()).into_bytes());
+            Some(whole)
+        }
+        None => None,
+    };
     let loader = |including: &str, name: &str| {
         let folder = Path::new(including).parent().unwrap_or(Path::new(""));
         read(&folder.join(name))
@@ -27,7 +47,18 @@ pub(crate) fn load(arguments: &ModelArguments, quiet: bool) -> Result<Model, Fai
     let shown: Vec<_> =
         parsed.diagnostics.iter().filter(|d| d.is_error() || !quiet).cloned().collect();
     show_diagnostics(&shown, &parsed.sources);
-    parsed.model.ok_or(Failure::Reported)
+    let mut model = parsed.model.ok_or(Failure::Reported)?;
+    if let Some(claim) = claim {
+        let Model { claims, sources, formulas, .. } = &mut model;
+        claims.retain(|found| Path::new(&sources.file(found.span).name) == claim);
+        formulas.clear();
+        if claims.is_empty() {
+            let message = format!("{} contains no never claim", claim.display());
+            return Err(Failure::Input(message));
+        }
+    }
+    embedded::compile(&mut model, arguments)?;
+    Ok(model)
 }
 
 /// Larger files are no models; `/dev/zero` would never end.

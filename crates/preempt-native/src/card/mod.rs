@@ -74,6 +74,9 @@ pub fn stride_for(bytes: usize) -> u32 {
 pub fn card_code(reference: &Interpreter, stride: u32) -> Result<CardCode, CodeError> {
     let program = reference.program();
     refuse(program)?;
+    if program.embedded.is_some() {
+        return Err(CodeError("it contains C".into()));
+    }
     if reference.empties_channels() {
         return Err(CodeError("whether channels are empty in the end is looked at".into()));
     }

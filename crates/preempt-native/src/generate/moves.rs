@@ -454,7 +454,7 @@ impl<'a> Maker<'a> {
                     self.create(code, scope, *proctype, *arguments, *fault, violated);
                 }
                 Op::Print { .. } | Op::PrintName { .. } => {}
-                Op::SetPriority { .. } => unreachable!("left to the interpreter"),
+                Op::SetPriority { .. } | Op::Fragment(_) => unreachable!("left to the interpreter"),
             }
         }
     }

@@ -280,7 +280,7 @@ impl<'a> Support<'a> {
                 let started = Support { own_channels: &proctype.frame.channels, ..*self };
                 self.values(*arguments) && proctype.on_start.iter().all(|op| started.op(op))
             }
-            Op::SetPriority { .. } => false,
+            Op::SetPriority { .. } | Op::Fragment(_) => false,
         }
     }
 
@@ -304,7 +304,11 @@ impl<'a> Support<'a> {
     pub(crate) fn expr(&self, id: ExprId) -> bool {
         let both = |a: &ExprId, b: &ExprId| self.expr(*a) && self.expr(*b);
         match self.program.expr(id) {
-            Expr::Enabled(_) | Expr::PcValue(_) | Expr::PriorityOf(_) | Expr::NonProgress => false,
+            Expr::Enabled(_)
+            | Expr::PcValue(_)
+            | Expr::PriorityOf(_)
+            | Expr::NonProgress
+            | Expr::Fragment(_) => false,
             Expr::Const(_) | Expr::Timeout | Expr::Pid | Expr::ProcessCount | Expr::LastMover => {
                 true
             }

@@ -101,7 +101,11 @@ impl Scope<'_> {
                     load(code, place.kind, base, offset)
                 })
             }
-            Expr::Enabled(_) | Expr::PcValue(_) | Expr::PriorityOf(_) | Expr::NonProgress => {
+            Expr::Enabled(_)
+            | Expr::PcValue(_)
+            | Expr::PriorityOf(_)
+            | Expr::NonProgress
+            | Expr::Fragment(_) => {
                 unreachable!("expressions without machine code are left to the interpreter")
             }
         }

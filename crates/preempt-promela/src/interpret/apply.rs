@@ -351,6 +351,14 @@ impl<'a> Execution<'a, '_> {
                     output.push_str(&self.interpreter.symbol(value, None));
                 }
             }
+            Op::Fragment(fragment) => {
+                let mirror = self.interpreter.program.embedded.as_ref();
+                let mirror = mirror.ok_or(Broken(fragment.fault))?;
+                let output = self.witness.printed.as_mut().filter(|out| out.len() < MOST_PRINTED);
+                mirror
+                    .execute(fragment.fragment, self.state, Some(me.executor()), output)
+                    .map_err(|ending| Broken(fragment.fault_of(ending)))?;
+            }
             Op::SetPriority { pid, value, fault } => {
                 let view = self.view(me);
                 let (pid, value) = (view.value(*pid)?, view.value(*value)?);

@@ -89,6 +89,12 @@ impl<'a> View<'a> {
                 Some(p) => self.priority(p),
                 None => 0,
             },
+            Expr::Fragment(fragment) => {
+                let mirror = self.program.embedded.as_ref().ok_or(fragment.fault)?;
+                mirror
+                    .evaluate(fragment.fragment, self.state, self.process.map(Process::executor))
+                    .map_err(|ending| fragment.fault_of(ending))?
+            }
             Expr::Timeout => i32::from(self.timeout),
             Expr::NonProgress => {
                 i32::from(!processes(self.program, self.state).any(|p| {

@@ -218,7 +218,7 @@ impl<'p> Objects<'p> {
                     self.ops(&started.on_start, usize::from(proctype.0), out);
                 }
                 Op::Print { arguments, .. } => self.arguments(*arguments, out),
-                Op::SetPriority { .. } => out.unknown = true,
+                Op::SetPriority { .. } | Op::Fragment(_) => out.unknown = true,
             }
         }
     }
@@ -377,6 +377,7 @@ impl<'p> Objects<'p> {
             | Expr::PcValue(_)
             | Expr::PriorityOf(_)
             | Expr::Timeout
+            | Expr::Fragment(_)
             | Expr::NonProgress => out.unknown = true,
         }
     }

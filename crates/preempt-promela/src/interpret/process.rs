@@ -1,6 +1,6 @@
 //! The processes of a state, and where they stand.
 
-use crate::ir::{Program, ValueKind};
+use crate::ir::{Executor, Program, ValueKind};
 
 /// A live process of a state.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +13,11 @@ pub(super) struct Process {
 }
 
 impl Process {
+    /// The process, as pieces of C are executed for it.
+    pub(super) fn executor(self) -> Executor {
+        Executor { id: self.id, proctype: self.proctype, base: self.base }
+    }
+
     pub(super) fn find(program: &Program, state: &[u8], id: usize) -> Option<Process> {
         processes(program, state).nth(id)
     }

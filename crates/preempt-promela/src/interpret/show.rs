@@ -302,7 +302,7 @@ impl Interpreter {
 
 /// Whether a move can print at all.
 fn prints(step: &Move) -> bool {
-    let print = |op: &Op| matches!(op, Op::Print { .. } | Op::PrintName { .. });
+    let print = |op: &Op| matches!(op, Op::Print { .. } | Op::PrintName { .. } | Op::Fragment(_));
     let inside = match &step.kind {
         MoveKind::Compound { blocks, .. } => {
             blocks.iter().flat_map(|b| &b.options).any(|o| o.ops.iter().any(print))

@@ -222,6 +222,7 @@ impl View<'_> {
             Expr::Const(_)
             | Expr::Timeout
             | Expr::NonProgress
+            | Expr::Fragment(_)
             | Expr::Pid
             | Expr::ProcessCount
             | Expr::LastMover

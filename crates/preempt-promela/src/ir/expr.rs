@@ -3,7 +3,7 @@
 //! All values are 32-bit signed integers with wrapping arithmetic while being computed, as in the C
 //! code Spin generates; they are cut when stored. Conditions yield 0 or 1.
 
-use super::{FaultId, Pc, ProctypeIndex, ValueKind};
+use super::{FaultId, FragmentRef, Pc, ProctypeIndex, ValueKind};
 
 /// Index into [`super::Program::exprs`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -98,6 +98,8 @@ pub enum Expr {
     ProcessCount,
     /// The process that moved last.
     LastMover,
+    /// `c_expr { … }`
+    Fragment(FragmentRef),
     /// `P[pid]@label`: whether that process is at the control state. 0 if there is no such process.
     At {
         /// The type that the process must have.

@@ -48,6 +48,7 @@ mod automata;
 mod expr;
 mod layout;
 mod lower;
+mod mirror;
 mod moves;
 mod sequences;
 mod value_kind;
@@ -59,6 +60,7 @@ pub use expr::{
 };
 pub use layout::{ChannelSlot, ChannelType, Frame, Layout, Named, NamedValue};
 pub use lower::{LowerError, LowerOptions, can_be_lowered, lower};
+pub use mirror::{Cell, Executor, FragmentRef, Mirror};
 pub use moves::{Block, BlockGuard, BlockOption, Condition, Move, MoveKind, Op, Safety, Statement};
 pub use sequences::EndlessSequences;
 pub use value_kind::{ValueKind, Width};
@@ -121,6 +123,8 @@ pub struct Program {
     pub uses_unless: bool,
     /// Some channel may be a rendezvous channel.
     pub uses_rendezvous: bool,
+    /// The pieces of C, and where they find the state.
+    pub embedded: Option<Mirror>,
     /// Things worth reporting to the user about the translation.
     pub notes: Vec<String>,
     /// Where values are stored, sent or passed: for reports of where one was cut to its type.
@@ -159,6 +163,8 @@ pub struct Proctype {
     pub provided: Option<ExprId>,
     /// Priority of the processes alive at the start, 1 by default.
     pub priority: u8,
+    /// [`Move::number`] of its first statement, whose number within the process type is 1.
+    pub first_number: u32,
     /// Labels of the source and the control states they stand at.
     pub labels: Vec<(String, Pc)>,
     /// What its processes promise about channels (`xr`, `xs`).
@@ -273,7 +279,7 @@ impl Program {
             Expr::Length(channel) | Expr::ChannelTest(_, channel) => {
                 matches!(channel, ChannelRef::Dynamic { .. })
             }
-            Expr::Poll { .. } => true,
+            Expr::Poll { .. } | Expr::Fragment(_) => true,
             Expr::At { pid, .. } => pid.as_ref().is_some_and(can),
             Expr::RemoteLoad { pid, place, .. } => {
                 pid.as_ref().is_some_and(can) || self.place_can_fault(place)

@@ -1,6 +1,8 @@
 //! Guarded moves: when they are enabled, and what they do.
 
-use super::{ArgumentRange, ChannelRef, ExprId, FaultId, PatternRange, Pc, Place, ProctypeIndex};
+use super::{
+    ArgumentRange, ChannelRef, ExprId, FaultId, FragmentRef, PatternRange, Pc, Place, ProctypeIndex,
+};
 use crate::syntax::span::Span;
 
 /// One transition of a process type.
@@ -186,6 +188,8 @@ pub enum Op {
         /// Its value.
         value: ExprId,
     },
+    /// `c_code { … }`
+    Fragment(FragmentRef),
     /// `set_priority`.
     SetPriority {
         /// Which process.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::span::Span;
+use super::token::Code;
 pub(crate) use crate::model::{BinaryOp, ChannelTest, UnaryOp, Visibility};
 
 /// A name with its place.
@@ -20,9 +21,36 @@ pub(crate) enum Unit {
     Typedef(Typedef),
     Variables(Declaration),
     Proctype(Proctype),
-    Claim { name: Option<Ident>, body: Body },
-    Ltl { name: Option<Ident>, formula: Expr, text: String, span: Span },
-    Trace { negated: bool, body: Body },
+    Claim {
+        name: Option<Ident>,
+        body: Body,
+    },
+    Ltl {
+        name: Option<Ident>,
+        formula: Expr,
+        text: String,
+        span: Span,
+    },
+    Trace {
+        negated: bool,
+        body: Body,
+    },
+    /// `c_decl`, or `c_code` outside of all bodies.
+    Code {
+        is_declaration: bool,
+        code: Arc<Code>,
+        span: Span,
+    },
+    /// `c_state "declaration" "scope" "initial value"`
+    CState {
+        strings: Vec<Arc<str>>,
+        span: Span,
+    },
+    /// `c_track "pointer" "size" "Matched"`
+    CTrack {
+        strings: Vec<Arc<str>>,
+        span: Span,
+    },
 }
 
 /// `mtype:kind = { a, b }`
@@ -143,6 +171,7 @@ pub(crate) enum StmtKind {
     ExclusiveReceive(Vec<Reference>),
     ExclusiveSend(Vec<Reference>),
     SetPriority(Expr, Expr),
+    Code(Arc<Code>),
     Declare(Declaration),
     DeclareMtypes(MtypeSet),
 }
@@ -200,6 +229,7 @@ pub(crate) enum ExprKind {
     GetPriority(Box<Expr>),
     Timeout,
     NonProgress,
+    Code(Arc<Code>),
     RemoteLabel { proctype: Ident, pid: Option<Box<Expr>>, label: Ident },
     RemoteVariable { proctype: Ident, pid: Option<Box<Expr>>, variable: Reference },
     TemporalUnary(TemporalUnary, Box<Expr>),

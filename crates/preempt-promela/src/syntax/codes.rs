@@ -136,9 +136,9 @@ codes! {
         "init { byte x; x = 1; x = 2 }";
     EMBEDDED_C = "P0023",
         "embedded C is not supported",
-        "c_code, c_expr, c_decl, c_state and c_track embed C into a model. preempt does not run C: its effects could neither be undone nor checked.",
-        "c_code { int x; }\ninit { skip }",
-        "int x;\ninit { skip }";
+        "A piece of C cannot stand at this place: `c_decl`, `c_state` and `c_track` stand outside of all bodies, `c_code` is a statement or stands outside of all bodies, `c_expr` is an expression.",
+        "init { c_decl { int x; }; skip }",
+        "c_decl { int x; }\ninit { skip }";
     EMPTY_SEQUENCE = "P0024",
         "statement missing",
         "Blocks, options and bodies contain at least one statement. Write `skip` to do nothing.",
@@ -429,4 +429,14 @@ codes! {
         "The fields of a structure start with the initial values in its typedef. A value given for the whole structure, or a list for an array of structures, is ignored, as in Spin.",
         "typedef T { byte a }; T t = 3;\ninit { t.a = 1 }",
         "typedef T { byte a = 3 }; T t;\ninit { t.a = 1 }";
+    TRACKED = "P0092",
+        "c_state or c_track not understood",
+        "The scope of `c_state` is \"Global\", \"Hidden\" or \"Local\" with the name of a process type. The third string of `c_track` is \"Matched\" or \"UnMatched\".",
+        "c_state \"int x\" \"Somewhere\"\ninit { skip }",
+        "c_state \"int x\" \"Global\"\ninit { skip }";
+    UNCOMPILED = "P0093",
+        "embedded C was not compiled",
+        "The model contains C, which has to be compiled before the model can run. `check`, `simulate` and `replay` do so; `serve` and `lsp`, which open models unasked or for a page, do not.",
+        "init { c_code { ; } } /* in `preempt serve` */",
+        "init { skip }";
 }

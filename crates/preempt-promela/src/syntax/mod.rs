@@ -10,6 +10,7 @@ mod check;
 pub mod codes;
 pub mod diagnostic;
 mod foreign;
+mod fragment;
 mod lex;
 mod parse;
 mod preprocess;
@@ -60,7 +61,8 @@ pub fn parse(main_file_name: &str, text: Vec<u8>, options: &ParseOptions<'_>) ->
     );
     // A file or macro that is missing may have declared anything.
     let is_complete = !findings.has_errors();
-    let parsed = parse::parse(preprocessed.tokens, &mut sources, &mut findings);
+    let tokens = fragment::collapse(preprocessed.tokens, &sources, &mut findings);
+    let parsed = parse::parse(tokens, &mut sources, &mut findings);
     let mut model = None;
     if !findings.has_errors() {
         let mut checked = check::check(parsed.units, &mut findings);
@@ -117,6 +119,7 @@ pub fn parse_formula(text: &str, model: &Model) -> Result<Formula, FormulaErrors
     let mut findings = Findings::default();
     let tokens =
         preprocess::expand_text("<formula>", text, &model.macros, &mut sources, &mut findings);
+    let tokens = fragment::collapse(tokens, &sources, &mut findings);
     let names = model.proctypes.iter().map(|p| p.name.as_str().into());
     let tree = parse::parse_formula(tokens, names, &mut sources, &mut findings);
     let formula = match tree {

@@ -17,10 +17,23 @@ pub(crate) enum Kind {
     String(Arc<str>),
     /// Operators and brackets.
     Mark(&'static str),
+    /// A piece of C, from its opening to its closing brace.
+    Code(Arc<Code>),
     /// Something that is no token; an error once it is known not to lie in skipped text.
     Bad(BadToken),
     /// The end of the text.
     End,
+}
+
+/// A piece of C.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Code {
+    /// The precondition in brackets.
+    pub(crate) guard: Option<String>,
+    /// What stands between the braces.
+    pub(crate) text: String,
+    /// The line on which the text begins.
+    pub(crate) line: u32,
 }
 
 /// Why something is no token.
@@ -75,6 +88,13 @@ impl Token {
             },
             Kind::String(text) => format!("\"{text}\""),
             Kind::Mark(mark) => (*mark).into(),
+            Kind::Code(code) => {
+                let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+                match &code.guard {
+                    Some(guard) => format!("[{}] {{ {} }}", words(guard), words(&code.text)),
+                    None => format!("{{ {} }}", words(&code.text)),
+                }
+            }
             Kind::Bad(BadToken::Stray(c)) => c.to_string(),
             Kind::Bad(BadToken::UnterminatedString) => "\"".into(),
             Kind::Bad(BadToken::MalformedCharacter) => "'".into(),

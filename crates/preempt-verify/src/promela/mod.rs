@@ -5,6 +5,7 @@
 mod along;
 mod check;
 mod claim;
+mod each_violation;
 mod formula;
 mod literals;
 mod observe;
@@ -15,6 +16,7 @@ mod vacuity;
 mod watch;
 
 pub use check::{Checked, Checker};
+pub use each_violation::Violations;
 pub use formula::{Violating, violating};
 pub use selection::{Property, Selection, select};
 pub use truncations::{Truncations, along as truncations_along};

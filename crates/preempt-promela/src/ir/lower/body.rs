@@ -304,6 +304,7 @@ impl<'l, 'm> Builder<'l, 'm> {
                 source,
             ),
             StmtKind::Printm(e) => self.basic(Action::Printm(e.clone()), source),
+            StmtKind::Code(fragment) => self.basic(Action::Code(*fragment), source),
             StmtKind::Else => self.node(Kind::Else, span, "else".into()),
             StmtKind::SetPriority(pid, value) => {
                 self.basic(Action::SetPriority(pid.clone(), value.clone()), source)

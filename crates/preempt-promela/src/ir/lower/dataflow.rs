@@ -181,7 +181,7 @@ fn uses(action: &Action, locals: &[Variable], reads: &mut Vec<u32>, writes: &mut
             read(value);
             write_place(place, locals, &mut read, writes);
         }
-        Action::Nothing => {}
+        Action::Nothing | Action::Code(_) => {}
         Action::Send { channel, values, .. } => {
             read_indices(channel, &mut read);
             values.iter().for_each(&mut read);

@@ -5,6 +5,7 @@
 //! 1 in the order in which their statements are complete; inner ones come first. Control states
 //! are elements, so this numbering and linking fixes which states exist.
 
+use crate::embedded::FragmentId;
 use crate::model::{Expr, LabelName, Place, ReceiveArgument};
 use crate::syntax::span::Span;
 
@@ -48,6 +49,7 @@ pub(super) enum Action {
         arguments: Vec<Expr>,
     },
     Printm(Expr),
+    Code(FragmentId),
     SetPriority(Expr, Expr),
     /// `_priority = e`: unlike `set_priority`, a matter of the process alone.
     OwnPriority(Expr),

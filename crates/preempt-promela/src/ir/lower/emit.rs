@@ -78,6 +78,7 @@ pub(super) fn proctype(
         states,
         provided,
         priority: declaration.priority.unwrap_or(1).clamp(1, 255) as u8,
+        first_number: lowering.first_numbers[index],
         labels,
         promises,
         deterministic,
@@ -256,6 +257,10 @@ fn action_kind(
         Action::Printm(e) => {
             let value = lowering.value(e, process)?;
             ops.push(Op::PrintName { value });
+        }
+        Action::Code(fragment) => {
+            let fragment = lowering.fragment(*fragment, span);
+            ops.push(Op::Fragment(fragment));
         }
         Action::OwnPriority(value) => {
             let pid = lowering.expr(Expr::Pid);

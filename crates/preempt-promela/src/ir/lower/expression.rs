@@ -73,6 +73,7 @@ impl Lowering<'_> {
             }
             ExprKind::PcValue(pid) => Expr::PcValue(self.value(pid, process)?),
             ExprKind::GetPriority(pid) => Expr::PriorityOf(self.value(pid, process)?),
+            ExprKind::Code(fragment) => Expr::Fragment(self.fragment(*fragment, e.span)),
             ExprKind::Timeout => Expr::Timeout,
             ExprKind::NonProgress => Expr::NonProgress,
             ExprKind::Pid => Expr::Pid,

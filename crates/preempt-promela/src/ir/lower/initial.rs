@@ -40,6 +40,10 @@ impl Lowering<'_> {
         if let (Some(at), Some(trace)) = (self.program.layout.trace_offset, &self.program.trace) {
             bytes[at as usize] = trace.entry;
         }
+        if let Some(library) = self.library() {
+            let tracked = self.storage.tracked.clone();
+            bytes[tracked.start as usize..tracked.end as usize].copy_from_slice(library.initial());
+        }
         self.program.initial_globals = bytes;
         Ok(())
     }
@@ -141,6 +145,11 @@ impl Lowering<'_> {
     pub(super) fn initial_frame(&mut self, index: usize) -> Result<(Vec<u8>, Vec<Op>), LowerError> {
         let mut bytes = vec![0; self.storage.frames[index].length as usize];
         let mut ops = Vec::new();
+        if let Some(library) = self.library() {
+            let tracked = &self.storage.local_tracked[index];
+            bytes[tracked.start as usize..tracked.end as usize]
+                .copy_from_slice(library.initial_local(index));
+        }
         let parameters = self.model.proctypes[index].parameter_count;
         let locals = self.locals[index].clone();
         for (at, variable) in locals.iter().enumerate().skip(parameters) {

@@ -210,7 +210,7 @@ impl Sharing<'_> {
             Op::Print { arguments, .. } => {
                 self.program.arguments[arguments.indices()].iter().any(|e| self.expr(*e))
             }
-            Op::Run { .. } | Op::SetPriority { .. } => true,
+            Op::Run { .. } | Op::SetPriority { .. } | Op::Fragment(_) => true,
         })
     }
 
@@ -285,7 +285,8 @@ fn several_create(program: &Program) -> bool {
 fn numbers_matter(program: &Program) -> bool {
     let is_number = |e: ExprId| matches!(program.expr(e), Expr::ProcessCount);
     let stored = |op: &Op| matches!(op, Op::Store { value, .. } if is_number(*value));
-    program.exprs.iter().any(|e| matches!(e, Expr::Pid))
+    program.embedded.is_some()
+        || program.exprs.iter().any(|e| matches!(e, Expr::Pid))
         || program.moves.iter().flat_map(|step| &step.ops).any(stored)
 }
 

@@ -138,7 +138,7 @@ impl Search<'_> {
         let simple = match &element.kind {
             // The exit of a loop carries the label that `break` jumps to.
             Kind::Goto(_) | Kind::Join => true,
-            Kind::Basic(Action::SetPriority(..)) => false,
+            Kind::Basic(Action::SetPriority(..) | Action::Code(_)) => false,
             Kind::Basic(_) => !self.is_blocking(id),
             _ => false,
         };

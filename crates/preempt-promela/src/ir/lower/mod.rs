@@ -9,6 +9,7 @@ mod automaton;
 mod body;
 mod dataflow;
 mod element;
+mod embedded;
 mod emit;
 mod expression;
 mod initial;
@@ -101,6 +102,7 @@ impl std::error::Error for LowerError {}
 
 /// Translates a model.
 pub fn lower(model: &Model, options: LowerOptions) -> Result<Program, LowerError> {
+    embedded::demand_library(model)?;
     let (mut program, counted) = unrestricted(model, options)?;
     if !options.safe_as_spin {
         locality::restrict_noticed(&mut program, counted);
@@ -244,6 +246,11 @@ impl<'m> Lowering<'m> {
             options.merge = false;
             options.reset_dead = false;
         }
+        // C may look at any variable; Spin resets none either.
+        if !model.embedded.is_empty() {
+            options.reset_dead = false;
+            options.hide_unread = false;
+        }
         if model.proctypes.iter().any(|p| p.provided.is_some()) {
             options.merge = false;
         }
@@ -270,6 +277,7 @@ impl<'m> Lowering<'m> {
                 circular_question: None,
                 uses_unless: facts.uses_unless,
                 uses_rendezvous: facts.uses_rendezvous,
+                embedded: None,
                 notes: Vec::new(),
                 value_spans: HashMap::new(),
                 pattern_spans: HashMap::new(),

@@ -4,6 +4,7 @@
 use super::element::{Action, Graph, IN_D_STEP, Id, Kind, SequenceId};
 use super::usage::{EXCLUSIVE_RECEIVE, EXCLUSIVE_SEND, Facts, WATCHED};
 use super::{Lowering, Owner, element};
+use crate::embedded::FragmentId;
 use crate::model::{
     Base, ChannelTest, Expr, ExprKind, Initializer, Model, Place, ReceiveArgument, Selector,
     Visibility,
@@ -16,8 +17,8 @@ pub(super) struct Globals<'a> {
     pub(super) process: Option<usize>,
     /// A provided clause makes every statement global; merging does not look at that.
     pub(super) provided: bool,
-    /// Whether the index of a local array counts. Spin overlooks it; merging must do the same to
-    /// have Spin's states, reduction must not.
+    /// Whether the index of a local array counts, and what C may touch. Spin overlooks it; merging must do
+    /// the same to have Spin's states, reduction must not.
     pub(super) indices: bool,
 }
 
@@ -85,9 +86,17 @@ impl<'a> Globals<'a> {
                 self.any_argument(arguments) || !self.promised(channel, EXCLUSIVE_RECEIVE)
             }
             Action::Printf { arguments, .. } => arguments.iter().any(|e| self.expr(e)),
+            Action::Code(fragment) => self.code(*fragment),
             Action::SetPriority(..) => true,
             Action::OwnPriority(e) => self.expr(e),
         }
+    }
+
+    /// C may touch anything. Spin looks for `now.` and for calls; merging must do the same to have Spin's
+    /// states, reduction must not.
+    fn code(&self, fragment: FragmentId) -> bool {
+        let text = &self.model.embedded.fragments[fragment.0 as usize].text.text;
+        self.indices || text.contains("now.") || text.contains('(')
     }
 
     fn any_argument(&self, arguments: &[ReceiveArgument]) -> bool {
@@ -135,6 +144,7 @@ impl<'a> Globals<'a> {
                     || !self.promised(channel, EXCLUSIVE_RECEIVE | EXCLUSIVE_SEND)
             }
             ExprKind::Run { proctype, .. } => self.has_global_initialisers(proctype.0 as usize),
+            ExprKind::Code(fragment) => self.code(*fragment),
             ExprKind::Enabled(_)
             | ExprKind::PcValue(_)
             | ExprKind::GetPriority(_)

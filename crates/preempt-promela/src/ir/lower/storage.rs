@@ -8,6 +8,7 @@ use super::{LowerError, Lowering, Owner, usage};
 use crate::ir::{ChannelSlot, ChannelType, Frame, Named, NamedValue, Place, Space, ValueKind};
 use crate::model::{ChannelInit, Initializer, Type, TypedefId, Variable, Visibility};
 use crate::syntax::span::Span;
+use std::ops::Range;
 
 /// Where a variable is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +32,10 @@ pub(super) struct Storage {
     pub(super) frames: Vec<Frame>,
     /// Cells of global channel variables that hold an id at the start: offset and id.
     pub(super) global_cells: Vec<(u32, u32)>,
+    /// The bytes of C among the globals.
+    pub(super) tracked: Range<u32>,
+    /// The same in the frame of each process type.
+    pub(super) local_tracked: Vec<Range<u32>>,
 }
 
 impl Storage {
@@ -86,11 +91,13 @@ impl Lowering<'_> {
             self.storage.globals.push(home);
         }
         self.create_global_channels(&mut end)?;
+        self.storage.tracked = self.place_tracked(None, &mut end)?;
         self.program.layout.globals_end = end;
         for index in 0..self.model.proctypes.len() {
             self.allocate_frame(index)?;
         }
         self.name_globals();
+        self.mirror_variables();
         Ok(())
     }
 
@@ -137,12 +144,17 @@ impl Lowering<'_> {
         if usage::can_hide(&variable.ty)
             && !needed.contains(&index)
             && (hidden || self.options.hide_unread)
+            && self.model.embedded.is_empty()
         {
             return Ok(Home::Hidden);
         }
         if hidden {
+            let why = match self.model.embedded.is_empty() {
+                true => "is read",
+                false => "may be read by C",
+            };
             self.program.notes.push(format!(
-                "`hidden` variable `{}` is read, so it stays part of the state",
+                "`hidden` variable `{}` {why}, so it stays part of the state",
                 variable.name
             ));
         }
@@ -296,6 +308,8 @@ impl Lowering<'_> {
             frame.channels.push(slot);
             frame.channel_cells.push(cell);
         }
+        let tracked = self.place_tracked(Some(index), &mut end)?;
+        self.storage.local_tracked.push(tracked);
         frame.length = end;
         for (at, variable) in locals.iter().enumerate() {
             if let Home::At(offset) = homes[at] {
@@ -348,7 +362,7 @@ impl Lowering<'_> {
     }
 
     /// Adds the scalars of a variable under their names.
-    fn name(
+    pub(super) fn name(
         &self,
         space: Space,
         prefix: &str,
@@ -386,6 +400,6 @@ impl Lowering<'_> {
     }
 }
 
-fn too_large(message: &str, span: Span) -> LowerError {
+pub(super) fn too_large(message: &str, span: Span) -> LowerError {
     LowerError::new(message, span)
 }

@@ -72,6 +72,8 @@ impl Facts {
             facts.formula(&ltl.formula);
         }
         facts.uses_timeout = timeouts_of_processes;
+        // C sees `now._nr_pr`.
+        facts.counts_processes |= !model.embedded.is_empty();
         facts
     }
 
@@ -155,7 +157,11 @@ impl Facts {
                 self.uses_priorities = true;
                 self.expr(value, process);
             }
-            StmtKind::Break | StmtKind::Goto(_) | StmtKind::Else | StmtKind::Declare(_) => {}
+            StmtKind::Code(_)
+            | StmtKind::Break
+            | StmtKind::Goto(_)
+            | StmtKind::Else
+            | StmtKind::Declare(_) => {}
         }
     }
 

@@ -53,6 +53,7 @@ impl Checker<'_> {
             ast::ExprKind::GetPriority(process) => {
                 ExprKind::GetPriority(Box::new(self.expression(process)?))
             }
+            ast::ExprKind::Code(code) => ExprKind::Code(self.fragment(code, true, span)?),
             ast::ExprKind::Timeout => ExprKind::Timeout,
             ast::ExprKind::NonProgress => {
                 if !self.in_claim && !self.in_formula {

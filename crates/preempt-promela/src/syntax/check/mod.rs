@@ -6,6 +6,7 @@
 
 mod constant;
 mod declare;
+mod embedded;
 mod expression;
 mod formula;
 mod labels;
@@ -31,7 +32,9 @@ use scope::{Body, Usage};
 pub(crate) fn check(units: Vec<ast::Unit>, findings: &mut Findings) -> Model {
     let mut checker = Checker::new(Model::default(), findings);
     checker.units(units);
-    checker.warn_about_globals();
+    if checker.model.embedded.is_empty() {
+        checker.warn_about_globals();
+    }
     checker.warn_about_labels();
     checker.model
 }
@@ -44,6 +47,7 @@ pub(crate) fn check_formula(
 ) -> Option<model::Formula> {
     let mut checker = Checker::new(model.clone(), findings);
     checker.index_model();
+    checker.is_apart = true;
     checker.formula(formula)
 }
 
@@ -77,6 +81,8 @@ struct Checker<'a> {
     in_trace: bool,
     /// Checking a formula: locals get a special message.
     in_formula: bool,
+    /// Checking a formula that does not stand in the model, whose C is compiled already.
+    is_apart: bool,
 }
 
 impl<'a> Checker<'a> {
@@ -97,6 +103,7 @@ impl<'a> Checker<'a> {
             in_claim: false,
             in_trace: false,
             in_formula: false,
+            is_apart: false,
         }
     }
 
@@ -141,6 +148,11 @@ impl<'a> Checker<'a> {
                     self.proctype(id, proctype);
                 }
                 ast::Unit::Trace { negated, body } => self.trace(negated, body),
+                ast::Unit::Code { is_declaration, code, span } => {
+                    self.outer_code(is_declaration, &code, span);
+                }
+                ast::Unit::CState { strings, span } => self.c_state(&strings, span),
+                ast::Unit::CTrack { strings, span } => self.c_track(&strings, span),
                 later @ (ast::Unit::Claim { .. } | ast::Unit::Ltl { .. }) => postponed.push(later),
             }
         }
@@ -270,7 +282,10 @@ impl<'a> Checker<'a> {
             }
         };
         let body = self.sequence(&proctype.body.statements);
-        self.warn_about_locals();
+        // C may use any of them.
+        if !self.model.embedded.fragments.iter().any(|f| f.proctype == Some(id.0)) {
+            self.warn_about_locals();
+        }
         let target = &mut self.model.proctypes[index];
         target.active = active as u32;
         target.parameter_count = parameter_count;

@@ -117,6 +117,7 @@ impl Checker<'_> {
                 StmtKind::Printf { format: format.to_string(), arguments: values }
             }
             ast::StmtKind::Printm(value) => StmtKind::Printm(self.expression(value)?),
+            ast::StmtKind::Code(code) => StmtKind::Code(self.fragment(code, false, span)?),
             ast::StmtKind::Else => StmtKind::Else,
             ast::StmtKind::ExclusiveReceive(channels) => {
                 StmtKind::ExclusiveReceive(self.exclusive(channels, Use::Receive)?)

@@ -1,10 +1,12 @@
 //! Units and declarations.
 
+use std::sync::Arc;
+
 use super::super::ast::*;
 use super::super::codes;
 use super::super::diagnostic::Diagnostic;
 use super::super::span::Span;
-use super::super::token::Kind;
+use super::super::token::{Code, Kind};
 use super::{Parse, Parser, Reported};
 
 impl Parser<'_> {
@@ -33,7 +35,14 @@ impl Parser<'_> {
                 self.inline_definition()?;
                 Ok(None)
             }
-            "c_code" | "c_decl" | "c_expr" | "c_state" | "c_track" => Err(self.refuse_embedded_c()),
+            "c_code" | "c_decl" => {
+                let start = self.bump().span;
+                let code = self.code()?;
+                let span = self.sources.join(start, self.last_span());
+                Ok(Some(Unit::Code { is_declaration: &*word == "c_decl", code, span }))
+            }
+            "c_state" | "c_track" => self.tracked().map(Some),
+            "c_expr" => Err(self.refuse_embedded_c()),
             _ if self.starts_declaration() => match self.declaration()? {
                 Declared::Variables(declaration) => Ok(Some(Unit::Variables(declaration))),
                 Declared::Mtypes(set) => Ok(Some(Unit::Mtypes(set))),
@@ -69,42 +78,52 @@ impl Parser<'_> {
         self.report(diagnostic)
     }
 
+    /// The braces of a piece of C, with the precondition in front of them.
+    pub(super) fn code(&mut self) -> Parse<Arc<Code>> {
+        match self.token().kind.clone() {
+            Kind::Code(code) => {
+                self.bump();
+                Ok(code)
+            }
+            _ => Err(self.unexpected("a piece of C in braces")),
+        }
+    }
+
+    /// `c_state` or `c_track` with its two or three strings.
+    fn tracked(&mut self) -> Parse<Unit> {
+        let word = self.bump();
+        let mut strings = Vec::new();
+        while let Kind::String(text) = self.token().kind.clone() {
+            self.bump();
+            strings.push(text);
+        }
+        let span = self.sources.join(word.span, self.last_span());
+        if !(2..=3).contains(&strings.len()) {
+            return Err(self.unexpected("two or three strings"));
+        }
+        Ok(match word.is_name("c_state") {
+            true => Unit::CState { strings, span },
+            false => Unit::CTrack { strings, span },
+        })
+    }
+
+    /// Refuses a piece of C where none can stand.
     pub(super) fn refuse_embedded_c(&mut self) -> Reported {
         let token = self.bump();
         let word = token.text();
-        let result = self.report(
-            Diagnostic::error(codes::EMBEDDED_C, token.span, format!("embedded C (`{word}`) is not supported"))
-                .note("the model must be written in Promela alone; C code has effects that cannot be checked"),
-        );
-        self.skip_c_text();
-        result
-    }
-
-    /// Steps over the braces and strings of a refused piece of C.
-    fn skip_c_text(&mut self) {
-        if self.is("[") {
-            while !self.at_end() && !self.eat("]") {
-                self.bump();
-            }
+        let place = match &*word {
+            "c_code" => "is a statement and has no value: write `c_expr`",
+            "c_expr" => "has a value and can only stand where one is used",
+            _ => "can only stand outside of all bodies",
+        };
+        if matches!(self.token().kind, Kind::Code(_)) {
+            self.bump();
         }
         while matches!(self.token().kind, Kind::String(_)) {
             self.bump();
         }
-        if !self.is("{") {
-            return;
-        }
-        let mut depth = 0usize;
-        while !self.at_end() {
-            let token = self.bump();
-            if token.is("{") {
-                depth += 1;
-            } else if token.is("}") {
-                depth -= 1;
-                if depth == 0 {
-                    return;
-                }
-            }
-        }
+        let message = format!("`{word}` {place}");
+        self.report(Diagnostic::error(codes::EMBEDDED_C, token.span, message))
     }
 
     fn optional_name(&mut self) -> Option<Ident> {

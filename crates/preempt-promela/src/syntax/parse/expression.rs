@@ -328,7 +328,12 @@ impl Parser<'_> {
                 Ok(Expr { kind, span: self.sources.join(span, end), height })
             }
             "run" => self.run(),
-            "c_expr" | "c_code" => Err(self.refuse_embedded_c()),
+            "c_expr" => {
+                self.bump();
+                let code = self.code()?;
+                Ok(leaf(ExprKind::Code(code), self.sources.join(span, self.last_span())))
+            }
+            "c_code" => Err(self.refuse_embedded_c()),
             "else" => Err(self.report(Diagnostic::error(
                 codes::UNEXPECTED,
                 span,

@@ -36,7 +36,7 @@ pub(super) fn insert_separators(tokens: Vec<Token>) -> Vec<Token> {
 
 fn ends_statement(token: &Token) -> bool {
     match &token.kind {
-        Kind::Number(_) | Kind::Character(_) => true,
+        Kind::Number(_) | Kind::Character(_) | Kind::Code(_) => true,
         Kind::Mark(mark) => matches!(*mark, "}" | ")" | "]" | "++" | "--"),
         Kind::Name(name) => {
             !super::KEYWORDS.contains(&&**name)

@@ -58,7 +58,10 @@ impl Parser<'_> {
         if self.is_separator() || self.at_sequence_end() {
             return;
         }
-        let after_brace = self.at > 0 && self.tokens[self.at - 1].is("}");
+        let after_brace = self.at > 0 && {
+            let last = &self.tokens[self.at - 1];
+            last.is("}") || matches!(last.kind, Kind::Code(_))
+        };
         let last = statements.last();
         let after_else = last.is_some_and(|s| matches!(s.kind, StmtKind::Else));
         let after_inline = last.is_some_and(|s| matches!(s.kind, StmtKind::Block(_)));
@@ -271,7 +274,11 @@ impl Parser<'_> {
                     ))),
                 }
             }
-            "c_code" | "c_expr" | "c_decl" | "c_state" | "c_track" => Err(self.refuse_embedded_c()),
+            "c_code" => {
+                self.bump();
+                Ok(StmtKind::Code(self.code()?))
+            }
+            "c_decl" | "c_state" | "c_track" => Err(self.refuse_embedded_c()),
             _ if self.is_inline_use(0) => self.inline_use(None).map(|s| s.kind),
             _ if super::KEYWORDS.contains(&&*word) => self.condition(),
             _ if self.ahead(1).is("(") => Err(self.unknown_inline()),

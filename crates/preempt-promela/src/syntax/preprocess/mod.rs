@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use super::codes;
 use super::diagnostic::{Diagnostic, Findings};
+use super::fragment::FragmentTracker;
 use super::lex::lex;
 use super::span::{FileId, SourceFile, SourceMap, Span};
 use super::token::{BadToken, Kind, Token};
@@ -115,6 +116,8 @@ struct Preprocessor<'a> {
     findings: &'a mut Findings,
     macros: HashMap<Arc<str>, Macro>,
     output: Vec<Token>,
+    /// Whether the output is inside a piece of C.
+    fragments: FragmentTracker,
     /// A limit was hit: unwind without doing more.
     aborted: bool,
     /// Tokens in the output that came out of macros.
@@ -140,6 +143,7 @@ impl<'a> Preprocessor<'a> {
             sources,
             findings,
             macros: HashMap::new(),
+            fragments: FragmentTracker::default(),
             output: Vec::new(),
             aborted: false,
             expanded: 0,
@@ -345,6 +349,10 @@ impl<'a> Preprocessor<'a> {
                 }
                 None => self.error(codes::MALFORMED_DIRECTIVE, span, "`#undef` needs a name"),
             },
+            // A header of C is the C compiler's matter.
+            "include" if active && self.fragments.is_inside() => {
+                line.iter().for_each(|token| self.emit(token.clone()));
+            }
             "include" => self.include(file, rest, span, depth),
             "error" => {
                 let text = source_text(self.sources, rest);
@@ -496,11 +504,16 @@ impl<'a> Preprocessor<'a> {
                 return self.abort_too_large(token.span);
             }
         }
+        let is_c = self.fragments.pass(&token);
         let Kind::Bad(bad) = &token.kind else {
             self.output.push(token);
             return;
         };
         match bad {
+            // What has no meaning in Promela may have one in C.
+            BadToken::MalformedCharacter | BadToken::Stray('\\' | '$' | '`') if is_c => {
+                self.output.push(token);
+            }
             BadToken::UnterminatedString => self.error(
                 codes::UNTERMINATED_STRING,
                 token.span,

@@ -1,0 +1,164 @@
+//! Models with C on the command line: every search agrees, failures have their exit codes, and nothing is
+//! compiled where nobody said so.
+
+#[path = "../../preempt-embedded/tests/random/mod.rs"]
+mod random;
+
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn file(name: &str, text: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("preempt-embedded-c-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a folder can be made");
+    let path = folder.join(name);
+    fs::write(&path, text).expect("a file can be written");
+    path
+}
+
+fn command(words: &[&str], path: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_preempt"));
+    command.arg(words[0]).arg(path).args(&words[1..]);
+    // What tests compile is nobody's to keep.
+    command.env("XDG_CACHE_HOME", path.with_extension("cache"));
+    command
+}
+
+fn run(words: &[&str], path: &Path) -> Output {
+    command(words, path).output().expect("the command runs")
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// Verdict and states of a check.
+fn check(options: &[&str], path: &Path) -> (String, u64) {
+    let output = run(&[&["check", "--json", "-q"], options].concat(), path);
+    let report: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|e| panic!("{options:?}: {e}: {}", said(&output)));
+    let report = report["results"].get(0).unwrap_or(&report);
+    let verdict = report["verdict"].as_str().unwrap_or_default().to_string();
+    (verdict, report["states"].as_u64().unwrap_or(0))
+}
+
+/// Ways to search everything: the verdict is the same, and without reduction the number of states.
+const WAYS: &[(&[&str], bool)] = &[
+    (&["--por", "off"], true),
+    (&["--por", "off", "--search", "dfs"], true),
+    (&["--por", "off", "--search", "bfs", "--threads", "2"], true),
+    (&["--por", "off", "--threads", "2"], true),
+    (&["--por", "off", "--store", "tree"], true),
+    (&["--por", "on"], false),
+    (&["--por", "on", "--threads", "2"], false),
+    (&["--iterate"], false),
+    (&["--por", "on", "--search", "bfs"], false),
+];
+
+#[test]
+fn every_search_agrees() {
+    if !preempt_testing::peers(&["cc"]) {
+        return;
+    }
+    let models = std::env::var("PREEMPT_FRAGMENT_MODELS").ok().and_then(|n| n.parse().ok());
+    let (mut violated, models) = (0, models.unwrap_or(25));
+    for seed in 1..=models {
+        let path = file(&format!("random{seed}.pml"), &random::model(seed));
+        let wanted = check(WAYS[0].0, &path);
+        assert!(["holds", "violated"].contains(&&*wanted.0), "{seed}: {wanted:?}");
+        violated += u64::from(wanted.0 == "violated");
+        for (options, counts) in &WAYS[1..] {
+            let found = check(options, &path);
+            assert_eq!(found.0, wanted.0, "model {seed}: {options:?}");
+            if *counts && wanted.0 == "holds" {
+                assert_eq!(found.1, wanted.1, "model {seed}: {options:?}");
+            }
+            assert!(
+                *counts || wanted.0 != "holds" || found.1 <= wanted.1 || options[0] == "--iterate"
+            );
+        }
+    }
+    assert!(violated > 0 && violated < models, "{violated} of {models} are violated");
+}
+
+#[test]
+fn c_is_announced_and_its_failures_are_answers() {
+    if !preempt_testing::peers(&["cc"]) {
+        return;
+    }
+    let crash = file(
+        "crash.pml",
+        "byte x;\nactive [2] proctype p() {\n  x++;\n  if :: x == 2 -> c_code { *(volatile int *) 0 = now.x; } :: else fi\n}\n",
+    );
+    let output = run(&["check"], &crash);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(said(&output).contains("SIGSEGV") && said(&output).contains("crash.pml:4"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("contains C, which `cc` compiles"));
+    let trace = crash.with_extension("trace");
+    let trace = trace.to_str().expect("a plain path");
+    assert_eq!(run(&["check", "-q", "--trace", trace], &crash).status.code(), Some(1));
+    assert_eq!(run(&["replay", trace], &crash).status.code(), Some(1));
+
+    let endless = file("endless.pml", "byte x; init { x = 1; c_code { for (;;) ; }; x = 2 }");
+    assert_eq!(run(&["check", "--time", "1s"], &endless).status.code(), Some(3));
+
+    let wrong = file("wrong.pml", "byte x;\ninit {\n  c_code { now.y = 2; }\n}");
+    let output = run(&["check"], &wrong);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said(&output).contains("wrong.pml:3"), "{}", said(&output));
+
+    let open = file("open.pml", "byte x;\ninit {\n  c_code { now.x = 2;\n}");
+    let output = run(&["check"], &open);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said(&output).contains("never closed"), "{}", said(&output));
+
+    let output = command(&["check"], &crash).env("PREEMPT_C_COMPILER", "no-such-cc").output();
+    let output = output.expect("the command runs");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said(&output).contains("`no-such-cc` cannot be started"), "{}", said(&output));
+}
+
+#[test]
+fn what_cannot_run_c_says_so() {
+    if !preempt_testing::peers(&["cc"]) {
+        return;
+    }
+    let path = file("plain.pml", "byte x; init { c_code { now.x = 2; }; assert(x == 2) }");
+    for (words, why) in [
+        (&["kernel"][..], "it contains C"),
+        (&["check", "--processes", "2"], "one process"),
+        (&["check", "--checkpoint", "/tmp/preempt-no-such-folder"], "one process"),
+        (&["check", "--formula", "[] c_expr { now.x }"], "P0023"),
+    ] {
+        let output = run(words, &path);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {}", said(&output));
+        assert!(said(&output).contains(why), "{words:?}: {}", said(&output));
+    }
+    // Formatting looks at the text only.
+    let missing =
+        command(&["fmt", "--check"], &path).env("PREEMPT_C_COMPILER", "no-such-cc").output();
+    assert!(!said(&missing.expect("the command runs")).contains("no-such-cc"));
+}
+
+#[test]
+fn formulas_ask_c() {
+    if !preempt_testing::peers(&["cc"]) {
+        return;
+    }
+    let model = |bound: u32| {
+        format!(
+            "c_decl {{ int level; }}\nc_track \"&level\" \"sizeof(int)\"\n\
+             active [2] proctype p() {{ do :: c_expr {{ level < 4 }} -> c_code {{ level++; }} :: c_expr {{ level > 0 }} -> c_code {{ level--; }} od }}\n\
+             ltl low {{ [] c_expr {{ level < {bound} }} }}\nltl again {{ [] <> c_expr {{ level == 0 }} }}\n"
+        )
+    };
+    // The test of the level and its change are two steps, so two processes get one beyond.
+    let low = file("low.pml", &model(6));
+    for por in ["on", "off"] {
+        assert_eq!(check(&["--ltl", "low", "--por", por], &low).0, "holds");
+        assert_eq!(check(&["--ltl", "again", "--por", por], &low).0, "violated");
+    }
+    let high = file("high.pml", &model(5));
+    assert_eq!(check(&["--ltl", "low"], &high).0, "violated");
+}

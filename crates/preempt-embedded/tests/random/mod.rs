@@ -1,0 +1,172 @@
+//! Random models with random pieces of C.
+
+use std::fmt::Write;
+
+/// Numbers that look random.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % limit.max(1)
+    }
+
+    fn pick<'a>(&mut self, list: &[&'a str]) -> &'a str {
+        list[self.below(list.len() as u64) as usize]
+    }
+}
+
+/// A model in the making. Values stay small: everything is taken modulo a small number.
+struct Maker {
+    random: Random,
+    /// The process type being written.
+    name: String,
+}
+
+impl Maker {
+    /// Something that C can assign to.
+    fn target(&mut self) -> String {
+        let mine = format!("P{}->", self.name);
+        match self.random.below(9) {
+            0 => "now.g".into(),
+            1 => "now.b".into(),
+            2 => format!("now.a[{}]", self.random.below(2)),
+            3 => "now.u".into(),
+            4 => format!("now.t.{}", self.random.pick(&["l", "r[0]", "r[1]", "f"])),
+            5 => "now.c_field".into(),
+            6 => "tracked".into(),
+            7 => format!("{mine}c_local"),
+            _ => format!("{mine}{}", self.random.pick(&["x", "y", "z"])),
+        }
+    }
+
+    /// An expression of C.
+    fn value(&mut self, depth: u32) -> String {
+        if depth == 0 || self.random.below(3) == 0 {
+            return match self.random.below(5) {
+                0 => self.random.below(4).to_string(),
+                1 => format!("P{}->_pid", self.name),
+                2 if depth > 0 => format!("bumped({})", self.value(0)),
+                _ => self.target(),
+            };
+        }
+        let operator = self.random.pick(&["+", "*", "|", "&", "^", "<", "==", ">=", "&&", "||"]);
+        format!("({} {operator} {})", self.value(depth - 1), self.value(depth - 1))
+    }
+
+    fn assignment(&mut self) -> String {
+        let (target, value) = (self.target(), self.value(2));
+        match self.random.below(4) {
+            0 => format!("if ({value}) {target} = {};", self.random.below(3)),
+            1 => format!("{{ int old = {target}; {target} = (old + {value}) & 1; }}"),
+            _ => format!("{target} = ({value}) & {};", self.random.pick(&["1", "3"])),
+        }
+    }
+
+    fn code(&mut self) -> String {
+        let guard = match self.random.below(8) {
+            0 => format!(" [{} < 6]", self.target()),
+            _ => String::new(),
+        };
+        let mut body = self.assignment();
+        if self.random.below(3) == 0 {
+            body = format!("{body} {}", self.assignment());
+        }
+        format!("c_code{guard} {{ {body} }}")
+    }
+
+    fn condition(&mut self) -> String {
+        // Spin takes a call in an expression for a side effect, and refuses it.
+        loop {
+            let value = self.value(2);
+            if !value.contains("bumped") && value.contains(['n', 't', 'P']) {
+                return format!("c_expr {{ {value} }}");
+            }
+        }
+    }
+
+    fn plain(&mut self) -> String {
+        let target = self.random.pick(&["g", "b", "a[1]", "u", "t.l", "x", "y", "z"]);
+        let value = self.random.pick(&["1 - b", "(g + 1) % 3", "x", "t.r[0]", "z & 1", "a[0]"]);
+        format!("{target} = {value}")
+    }
+
+    fn statement(&mut self, depth: u32) -> String {
+        match self.random.below(if depth > 0 { 13 } else { 7 }) {
+            0..=2 => self.code(),
+            3 => self.plain(),
+            4 => format!("assert({} || true)", self.condition()),
+            5 => match self.random.below(6) {
+                0 => format!("assert({})", self.condition()),
+                _ => self.code(),
+            },
+            6 => match self.random.below(3) {
+                0 => "q!g".into(),
+                1 => "q?x".into(),
+                _ => self.condition(),
+            },
+            7 | 8 => {
+                let (first, second) = (self.condition(), self.condition());
+                let last = if self.random.below(2) == 0 { "else".into() } else { self.condition() };
+                let [a, b, c] = [(); 3].map(|()| self.statement(depth - 1));
+                format!("if :: {first} -> {a} :: {second} -> {b} :: {last} -> {c} fi")
+            }
+            9 => {
+                let (condition, inside) = (self.condition(), self.sequence(depth - 1));
+                format!("do :: {condition} -> {inside} :: {} -> break :: else -> break od", {
+                    self.condition()
+                })
+            }
+            10 => format!("atomic {{ {} }}", self.sequence(depth - 1)),
+            11 => format!("skip; d_step {{ {}; {}; {} }}", self.code(), self.plain(), self.code()),
+            _ => format!("{{ {} }} unless {{ {} -> {} }}", self.code(), self.condition(), {
+                self.plain()
+            }),
+        }
+    }
+
+    fn sequence(&mut self, depth: u32) -> String {
+        let count = 1 + self.random.below(3);
+        let list: Vec<String> = (0..count).map(|_| self.statement(depth)).collect();
+        list.join(";\n  ")
+    }
+}
+
+/// The model of a seed.
+pub(crate) fn model(seed: u64) -> String {
+    let mut maker =
+        Maker { random: Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1), name: String::new() };
+    for _ in 0..5 {
+        maker.random.below(2);
+    }
+    let mut text = String::from(
+        "c_decl { int tracked; }\nc_track \"&tracked\" \"sizeof(int)\"\n\
+         c_state \"short c_field\" \"Global\" \"1\"\n\
+         c_code { static int bumped(int by) { return (now.g + by) & 3; } }\n\
+         typedef T { byte l; short r[2]; bit f };\n\
+         byte g = 1; bit b; bool a[2]; unsigned u : 2; T t; chan q = [1] of { byte };\n",
+    );
+    let processes = 1 + maker.random.below(2);
+    for process in 0..processes {
+        maker.name = format!("p{process}");
+        _ = writeln!(
+            text,
+            "c_state \"int c_local\" \"Local p{process}\" \"{}\"",
+            maker.random.below(2)
+        );
+        let body = maker.sequence(2);
+        let instances = 1 + maker.random.below(if processes == 1 { 3 } else { 2 });
+        _ = writeln!(
+            text,
+            "active [{instances}] proctype p{process}() {{\n  byte x; bit y; unsigned z : 2;\n  {body}\n}}"
+        );
+    }
+    if maker.random.below(5) == 0 {
+        text.push_str(
+            "never { do :: c_expr { now.g < 2 } :: c_expr { now.g >= 2 && now.b } -> break od }\n",
+        );
+    }
+    text
+}

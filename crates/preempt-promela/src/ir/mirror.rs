@@ -1,0 +1,147 @@
+//! Pieces of C in the intermediate form, and where the variables that they see lie in the state vector.
+
+use super::{FaultId, ValueKind};
+use crate::embedded::{Call, Compiled, Ending, FragmentId};
+use std::ops::Range;
+
+/// A piece of C as expressions and effects refer to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FragmentRef {
+    /// Which one.
+    pub fragment: FragmentId,
+    /// What is reported for the first of [`Ending::ALL`]; the others follow.
+    pub fault: FaultId,
+}
+
+impl FragmentRef {
+    /// What is reported when the piece of C ends like this.
+    pub fn fault_of(self, ending: Ending) -> FaultId {
+        let at = Ending::ALL.iter().position(|other| *other == ending).unwrap_or(0);
+        FaultId(self.fault.0 + at as u32)
+    }
+}
+
+/// A scalar of the model as C sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cell {
+    /// It lies in the vector, or in the frame.
+    Stored(ValueKind, u32),
+    /// It never changes: the id of a channel.
+    Known(i32),
+}
+
+/// The variables that C sees, in the order of the generated text.
+#[derive(Clone, Debug)]
+pub struct Mirror {
+    /// The pieces of C.
+    pub library: Compiled,
+    /// The scalars of all globals.
+    pub globals: Vec<Cell>,
+    /// The bytes of C in the global part.
+    pub tracked: Range<u32>,
+    /// Per process type, the scalars of its parameters and variables.
+    pub locals: Vec<Vec<Cell>>,
+    /// Per process type, the bytes of C in its frame.
+    pub local_tracked: Vec<Range<u32>>,
+}
+
+/// A process, as a piece of C is executed for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Executor {
+    /// Its number.
+    pub id: usize,
+    /// Its type.
+    pub proctype: usize,
+    /// Where its frame starts.
+    pub base: usize,
+}
+
+impl Mirror {
+    /// The value of an expression of C in a state. Whatever it changes is forgotten.
+    pub fn evaluate(
+        &self,
+        fragment: FragmentId,
+        state: &[u8],
+        process: Option<Executor>,
+    ) -> Result<i32, Ending> {
+        self.run(fragment, state, process, None).map(|run| run.value)
+    }
+
+    /// Executes statements of C, and changes the state by what they change.
+    pub fn execute(
+        &self,
+        fragment: FragmentId,
+        state: &mut [u8],
+        process: Option<Executor>,
+        output: Option<&mut String>,
+    ) -> Result<(), Ending> {
+        let run = self.run(fragment, state, process, output)?;
+        write(&self.globals, &run.globals, 0, state);
+        state[range(&self.tracked, 0)].copy_from_slice(&run.tracked);
+        if let Some(Executor { proctype, base, .. }) = process {
+            write(&self.locals[proctype], &run.locals, base, state);
+            let tracked = range(&self.local_tracked[proctype], base);
+            state[tracked].copy_from_slice(&run.local_tracked);
+        }
+        Ok(())
+    }
+
+    fn run(
+        &self,
+        fragment: FragmentId,
+        state: &[u8],
+        process: Option<Executor>,
+        output: Option<&mut String>,
+    ) -> Result<Run, Ending> {
+        let mut run = Run {
+            globals: read(&self.globals, 0, state),
+            tracked: state[range(&self.tracked, 0)].to_vec(),
+            ..Run::default()
+        };
+        if let Some(Executor { proctype, base, .. }) = process {
+            run.locals = read(&self.locals[proctype], base, state);
+            run.local_tracked = state[range(&self.local_tracked[proctype], base)].to_vec();
+        }
+        run.value = self.library.0.call(Call {
+            fragment,
+            process: process.map(|it| (it.proctype as u32, it.id as u32)),
+            process_count: u32::from(state[1]),
+            globals: &mut run.globals,
+            tracked: &mut run.tracked,
+            locals: &mut run.locals,
+            local_tracked: &mut run.local_tracked,
+            output,
+        })?;
+        Ok(run)
+    }
+}
+
+/// What a call works on.
+#[derive(Default)]
+struct Run {
+    globals: Vec<i32>,
+    tracked: Vec<u8>,
+    locals: Vec<i32>,
+    local_tracked: Vec<u8>,
+    value: i32,
+}
+
+fn range(range: &Range<u32>, base: usize) -> Range<usize> {
+    base + range.start as usize..base + range.end as usize
+}
+
+fn read(cells: &[Cell], base: usize, state: &[u8]) -> Vec<i32> {
+    let value = |cell: &Cell| match cell {
+        Cell::Stored(kind, offset) => kind.load(state, base + *offset as usize),
+        Cell::Known(value) => *value,
+    };
+    cells.iter().map(value).collect()
+}
+
+fn write(cells: &[Cell], values: &[i32], base: usize, state: &mut [u8]) {
+    for (cell, value) in cells.iter().zip(values) {
+        if let Cell::Stored(kind, offset) = cell {
+            kind.store(state, base + *offset as usize, *value);
+        }
+    }
+}
