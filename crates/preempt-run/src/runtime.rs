@@ -4,6 +4,7 @@
 //! user's cache, or what `PREEMPT_RUNTIME_DIR` names. The folder's name holds a hash of the content,
 //! so versions do not meet.
 
+use object::{Object, ObjectSymbol};
 use std::fs;
 use std::hash::Hasher;
 use std::io;
@@ -22,6 +23,17 @@ const ALIAS: &str = "libtsan.so";
 /// Whether C programs can be run on this kind of machine.
 pub fn is_supported() -> bool {
     !LIBRARY.is_empty()
+}
+
+/// The functions of the C library that it stands in front of where the linker is told so: those that it has as
+/// `__wrap_NAME`.
+pub fn wrapped() -> Vec<String> {
+    let Ok(library) = object::File::parse(LIBRARY) else { return Vec::new() };
+    let own = |symbol: object::Symbol<'_, '_>| {
+        let name = symbol.name().ok()?.strip_prefix("__wrap_")?;
+        symbol.is_definition().then(|| name.to_string())
+    };
+    library.dynamic_symbols().filter_map(own).collect()
 }
 
 /// Where everything is kept that programs are linked with.

@@ -1,0 +1,46 @@
+//! Calls that move bytes between descriptors and the program's memory.
+
+use super::{library, reads, writes};
+use std::ffi::{c_int, c_void};
+
+/// Says which memory a list of buffers stands for, up to so many bytes.
+unsafe fn each(
+    list: *const libc::iovec,
+    count: c_int,
+    mut most: usize,
+    note: impl Fn(*const c_void, usize),
+) {
+    for number in 0..usize::try_from(count).unwrap_or(0) {
+        // SAFETY: as the caller's: the list has so many entries.
+        let libc::iovec { iov_base, iov_len } = unsafe { *list.add(number) };
+        let length = iov_len.min(most);
+        note(iov_base, length);
+        most -= length;
+    }
+}
+
+library! {
+    fn read/3 (pc; descriptor: c_int, to: *mut c_void, room: usize) -> isize {}
+    then length { writes(to, length.max(0) as usize, pc); }
+    fn pread/4 (pc; descriptor: c_int, to: *mut c_void, room: usize, offset: i64) -> isize {}
+    then length { writes(to, length.max(0) as usize, pc); }
+    fn pread64/4 (pc; descriptor: c_int, to: *mut c_void, room: usize, offset: i64) -> isize {}
+    then length { writes(to, length.max(0) as usize, pc); }
+    fn recv/4 (pc; descriptor: c_int, to: *mut c_void, room: usize, flags: c_int) -> isize {}
+    then length { writes(to, length.max(0) as usize, pc); }
+    fn readv/3 (pc; descriptor: c_int, list: *const libc::iovec, count: c_int) -> isize {}
+    then length { each(list, count, length.max(0) as usize, |at, size| writes(at, size, pc)); }
+    fn write/3 (pc; descriptor: c_int, from: *const c_void, size: usize) -> isize { reads(from, size, pc); }
+    fn pwrite/4 (pc; descriptor: c_int, from: *const c_void, size: usize, offset: i64) -> isize {
+        reads(from, size, pc);
+    }
+    fn pwrite64/4 (pc; descriptor: c_int, from: *const c_void, size: usize, offset: i64) -> isize {
+        reads(from, size, pc);
+    }
+    fn send/4 (pc; descriptor: c_int, from: *const c_void, size: usize, flags: c_int) -> isize {
+        reads(from, size, pc);
+    }
+    fn writev/3 (pc; descriptor: c_int, list: *const libc::iovec, count: c_int) -> isize {
+        each(list, count, usize::MAX, |at, size| reads(at, size, pc));
+    }
+}
