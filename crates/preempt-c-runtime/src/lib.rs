@@ -40,6 +40,7 @@ mod dispositions;
 mod ending;
 mod entry;
 mod equip;
+mod exempt;
 mod explorer;
 mod futex;
 mod heap;

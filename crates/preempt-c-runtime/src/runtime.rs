@@ -6,6 +6,7 @@ use crate::backtrace;
 use crate::board::{SamplingStart, WorkerStart};
 use crate::descriptor_table::Descriptors;
 use crate::entry::{PROGRAM, SEARCH, select};
+use crate::exempt::Exempt;
 use crate::mappings::Mappings;
 use crate::objects::Objects;
 use crate::options::Options;
@@ -32,6 +33,7 @@ pub(crate) struct Runtime {
     pub(crate) tasks: Vec<Task>,
     pub(crate) objects: Objects,
     pub(crate) shadow: Shadow,
+    pub(crate) exempt: Exempt,
     pub(crate) arena: Arena,
     pub(crate) mappings: Mappings,
     pub(crate) descriptors: Descriptors,
@@ -132,6 +134,7 @@ impl Runtime {
             tasks: Vec::with_capacity(MOST),
             objects: Objects::default(),
             shadow: Shadow::default(),
+            exempt: Exempt::default(),
             arena: Arena::new(),
             mappings: Mappings::new(),
             descriptors: Descriptors::default(),

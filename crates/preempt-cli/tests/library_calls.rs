@@ -294,7 +294,7 @@ fn strings_and_streams_of_cxx_are_seen() {
         ("stringstream", "stream << 1", "stream << \"two\""),
         ("stringstream str", "stream << 1.5", "own = stream.str()"),
         ("vector", "list.push_back(\"x\")", "own = list.empty() ? \"\" : list[0]"),
-        ("map", "map[\"x\"] = 1", "map.find(\"y\")"),
+        ("map", "map[\"x\"] = 1", "if (map.find(\"y\") != map.end()) own = \"y\""),
         ("getline", "std::getline(stream, shared)", "own = shared"),
     ];
     let mut text = String::from(

@@ -47,8 +47,7 @@ pub fn compile(
     command.args(runtime::wrapped().into_iter().map(|function| format!("-fno-builtin-{function}")));
     command.arg("-U_FORTIFY_SOURCE");
     if language == Language::CPlusPlus {
-        // Strings and streams are compiled with the program, and so marked, instead of taken from the library.
-        command.arg("-D_GLIBCXX_EXTERN_TEMPLATE=0");
+        command.arg("-isystem").arg(runtime.join(runtime::HEADERS));
     }
     if links(arguments) {
         command.arg("-L").arg(runtime);

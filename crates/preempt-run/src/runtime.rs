@@ -20,6 +20,17 @@ pub const NAME: &str = "libpreempt_c_runtime.so";
 /// The name under which gcc asks for the sanitizer's library.
 const ALIAS: &str = "libtsan.so";
 
+/// Stands before the header of libstdc++ that says which templates are in its shared library: none. So strings and
+/// streams are compiled with the program, and what they do to memory is marked.
+const CONFIGURATION: (&str, &str) = (
+    "include/bits/c++config.h",
+    "#pragma GCC system_header\n#include_next <bits/c++config.h>\n\
+     #undef _GLIBCXX_EXTERN_TEMPLATE\n#define _GLIBCXX_EXTERN_TEMPLATE 0\n",
+);
+
+/// The folder of headers in front of the compiler's own, in the folder of the library.
+pub(crate) const HEADERS: &str = "include";
+
 /// Whether C programs can be run on this kind of machine.
 pub fn is_supported() -> bool {
     !LIBRARY.is_empty()
@@ -48,12 +59,14 @@ pub fn folder() -> io::Result<PathBuf> {
     let library = folder.join(NAME);
     if fs::metadata(&library).is_ok_and(|known| known.len() == LIBRARY.len() as u64)
         && folder.join(ALIAS).exists()
+        && folder.join(CONFIGURATION.0).exists()
     {
         return Ok(folder);
     }
-    fs::create_dir_all(&folder)?;
+    fs::create_dir_all(folder.join(HEADERS).join("bits"))?;
     install(&folder, NAME, |path| fs::write(path, LIBRARY))?;
     install(&folder, ALIAS, link)?;
+    install(&folder, CONFIGURATION.0, |path| fs::write(path, CONFIGURATION.1))?;
     Ok(folder)
 }
 

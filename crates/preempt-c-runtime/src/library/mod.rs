@@ -7,6 +7,7 @@
 //! A function is listed with its arguments, and in braces with what it accesses; what is known only afterwards follows
 //! `then`.
 
+mod cxx;
 mod files;
 mod formatted;
 mod memory;
