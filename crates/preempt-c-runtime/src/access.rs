@@ -20,7 +20,8 @@ pub(crate) fn access(address: usize, size: usize, write: bool, pc: usize) {
         return;
     }
     inside(|runtime| {
-        runtime.check_memory(address, pc);
+        runtime.check_memory(address, size, pc);
+        runtime.check_stack(address, pc);
         if write {
             let me = runtime.me();
             me.writes += 1;

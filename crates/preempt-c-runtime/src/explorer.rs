@@ -10,7 +10,7 @@ use crate::switch::finish;
 use crate::trouble::Trouble;
 use crate::workers::Processes;
 use preempt_explore::{
-    Ending, Finding, Halt, Names, Order, Program, Replay, Rules, Run, Schedule, Session,
+    Cut, Ending, Finding, Halt, Names, Order, Program, Replay, Rules, Run, Schedule, Session,
     Statistics, WorkerPool, forward, iterative, random, remedies,
 };
 use std::sync::atomic::Ordering;
@@ -83,6 +83,11 @@ fn search(kept: &mut Kept, begin: Instant) {
         restarts,
         seconds: begin.elapsed().as_secs_f64(),
         weak: kept.rules.weak,
+        unexplored: Cut::ALL
+            .into_iter()
+            .filter(|cut| kept.names.has_cut(*cut))
+            .map(Cut::words)
+            .collect(),
     });
 }
 
@@ -215,5 +220,6 @@ fn replay_one(kept: &mut Kept, schedule: &str, begin: Instant) {
         restarts: 0,
         seconds: begin.elapsed().as_secs_f64(),
         weak: kept.rules.weak,
+        unexplored: Vec::new(),
     });
 }

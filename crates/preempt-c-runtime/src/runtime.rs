@@ -31,6 +31,8 @@ pub(crate) struct Runtime {
     /// Executions are made to learn about the program, and print nothing.
     pub(crate) is_rehearsal: bool,
     pub(crate) tasks: Vec<Task>,
+    /// The stacks of all threads lie between these two addresses.
+    pub(crate) stacks: (usize, usize),
     pub(crate) objects: Objects,
     pub(crate) shadow: Shadow,
     pub(crate) exempt: Exempt,
@@ -132,6 +134,7 @@ impl Runtime {
             backend,
             // Real threads wait for words in it, so it must never move.
             tasks: Vec::with_capacity(MOST),
+            stacks: (usize::MAX, 0),
             objects: Objects::default(),
             shadow: Shadow::default(),
             exempt: Exempt::default(),

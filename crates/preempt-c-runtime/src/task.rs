@@ -26,6 +26,8 @@ pub(crate) struct Task {
     pub(crate) context: usize,
     /// Upper end of its stack; 0 before it has one.
     pub(crate) stack: usize,
+    /// Below it, nothing on its stack is in use by the program, while another thread runs.
+    pub(crate) low: usize,
     /// Base of its thread-local block; 0 before it has one.
     pub(crate) block: usize,
     pub(crate) start: Option<Start>,
@@ -70,6 +72,7 @@ impl Task {
         Task {
             context: 0,
             stack: 0,
+            low: 0,
             block: 0,
             start: None,
             argument: std::ptr::null_mut(),

@@ -337,3 +337,44 @@ fn strings_and_streams_of_cxx_are_seen() {
     }
     assert!(wrong.is_empty(), "{wrong}");
 }
+
+/// A library that was compiled by another compiler is named, with what is called of it.
+#[test]
+fn libraries_that_are_not_seen_are_named() {
+    if !has("gcc") {
+        return;
+    }
+    let source = folder().join("unseen.c");
+    std::fs::write(&source, "int unseen_count; void unseen_add(void) { unseen_count++; }\n")
+        .expect("a file");
+    let library = folder().join("libunseen.so");
+    let shared = |command: &mut std::process::Command| {
+        let status = command.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source).status();
+        assert!(status.expect("a compiler").success());
+    };
+    shared(&mut std::process::Command::new("gcc"));
+    let text = "void unseen_add(void); static void *work(void *p) { unseen_add(); return p; }\n\
+        int main(void) { pthread_t t; pthread_create(&t, 0, work, 0); unseen_add(); pthread_join(t, 0); return 0; }\n";
+    let user = folder().join("uses_unseen.c");
+    std::fs::write(&user, format!("#include <pthread.h>\n{text}")).expect("a file");
+    let here = folder();
+    let options =
+        ["-L", &here.to_string_lossy(), "-lunseen", &format!("-Wl,-rpath,{}", here.display())]
+            .map(String::from);
+    let with = |program: &Path| run(program, &[]).1;
+    let words: Vec<&str> =
+        ["-Wl,--no-as-needed"].into_iter().chain(options.iter().map(String::as_str)).collect();
+    let program = compile(&user, &words, ["gcc", "g++"]);
+    let report = with(&program);
+    assert_eq!(report["verdict"], "holds", "{report}");
+    let notes = report["notes"].to_string();
+    assert!(
+        notes.contains("libunseen.so was not compiled by preempt cc")
+            && notes.contains("unseen_add"),
+        "{notes}"
+    );
+    shared(preempt().arg("cc"));
+    let report = with(&program);
+    assert_eq!(report["violation"]["kind"], "data_race", "{report}");
+    assert_eq!(report["notes"].to_string().contains("libunseen"), false, "{report}");
+}

@@ -240,6 +240,7 @@ fn stopped(halt: &str) -> Found {
         racy: 0,
         rows: Vec::new(),
         weak: false,
+        unexplored: Vec::new(),
         notes: Vec::new(),
         modules: Vec::new(),
         unsupported: None,

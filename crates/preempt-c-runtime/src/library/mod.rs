@@ -42,7 +42,9 @@ macro_rules! library {
             extern "C" fn entry() {
                 std::arch::naked_asm!(
                     concat!("mov ", $crate::entry::entry!(@ $count), ", [rsp]"),
+                    "mov [rip + {stack}], rsp",
                     "jmp {inner}",
+                    stack = sym $crate::entry::ENTERED_WITH,
                     inner = sym inner,
                 )
             }

@@ -59,6 +59,7 @@ macro_rules! variadic {
             extern "C" fn entry() {
                 std::arch::naked_asm!(
                     ".cfi_startproc",
+                    "mov [rip + {stack}], rsp",
                     "push rbp",
                     ".cfi_def_cfa_offset 16",
                     ".cfi_offset 6, -16",
@@ -93,6 +94,7 @@ macro_rules! variadic {
                     ".cfi_def_cfa 7, 8",
                     "ret",
                     ".cfi_endproc",
+                    stack = sym $crate::entry::ENTERED_WITH,
                     inner = sym $inner,
                 )
             }
