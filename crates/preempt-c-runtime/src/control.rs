@@ -214,8 +214,9 @@ pub(crate) fn urgently(
 }
 
 /// As [`operation`], whatever it is.
-pub(crate) fn perform(operation: Operation, call_site: CallSite) -> u64 {
+pub(crate) fn perform(mut operation: Operation, call_site: CallSite) -> u64 {
     let runtime = runtime();
+    operation.urgent |= runtime.me().indivisible;
     // Before anything else: the unwinder calls functions that are ours, too.
     let low = lowest_in_use(runtime.me().stack);
     runtime.check_memory(call_site.address, 1, call_site.pc);

@@ -78,6 +78,12 @@ pub(crate) fn leave(code: c_int, pc: usize) -> ! {
     end_of_thread(Next::End)
 }
 
+/// Ends an execution that does not count. Others may run before, but not after.
+pub(crate) fn abandon(pc: usize) -> ! {
+    operation(Action::Choose, ObjectId::NONE, 1, 0, CallSite { pc, address: 0 });
+    end_of_thread(Next::Exit)
+}
+
 /// How many threads other than the running one are so.
 fn others(is_so: impl Fn(&Task) -> bool) -> usize {
     let runtime = runtime();

@@ -82,4 +82,5 @@ mod thread_exit;
 mod threads;
 mod token;
 mod trouble;
+mod verifier;
 mod workers;

@@ -47,6 +47,8 @@ pub(crate) struct Options {
     pub(crate) sample: bool,
     /// Processes that execute for the search, besides itself.
     pub(crate) workers: usize,
+    /// The least and the greatest of the values that a program asks for.
+    pub(crate) values: (i64, i64),
     /// Seconds without an operation after which a thread is taken to compute without end.
     pub(crate) patience: u64,
 }
@@ -72,6 +74,7 @@ impl Options {
             replay: None,
             sample: true,
             workers: 0,
+            values: (0, 0),
             patience: 10,
         };
         for line in text.lines() {
@@ -94,6 +97,10 @@ impl Options {
                 "unjoined" => options.unjoined = on,
                 "output" => options.output = on,
                 "sample" => options.sample = on,
+                "values" => {
+                    let (low, high) = value.split_once(' ')?;
+                    options.values = (low.parse().ok()?, high.parse().ok()?);
+                }
                 "patience" => options.patience = value.parse().ok()?,
                 "replay" => options.replay = Some(value.into()),
                 "search" => {

@@ -24,7 +24,7 @@ pub(crate) struct Results<'a> {
     /// Whether the program has memory orders that allow stale choices, and these are explored.
     pub(crate) weak: bool,
     /// What was left out although it is within the bounds.
-    pub(crate) unexplored: Vec<&'static str>,
+    pub(crate) unexplored: Vec<String>,
 }
 
 /// One execution, step by step.

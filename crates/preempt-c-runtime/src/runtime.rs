@@ -73,6 +73,8 @@ pub(crate) struct Runtime {
     pub(crate) at_exit: Vec<AtExit>,
     /// How many of them were there before `main`.
     pub(crate) at_exit_before: usize,
+    /// Whether the program has asked for a value, of which not all were tried.
+    pub(crate) has_chosen_values: bool,
     /// Lines worth knowing.
     pub(crate) notes: Vec<String>,
     /// Saved contexts of the two that are no threads of the program.
@@ -159,6 +161,7 @@ impl Runtime {
             exit_code: 0,
             at_exit: Vec::new(),
             at_exit_before: 0,
+            has_chosen_values: false,
             notes: Vec::new(),
             launcher: 0,
             explorer: 0,

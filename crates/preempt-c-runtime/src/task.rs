@@ -40,6 +40,8 @@ pub(crate) struct Task {
     pub(crate) detached: bool,
     pub(crate) joined: bool,
     pub(crate) ended: bool,
+    /// No other thread moves before its next operation.
+    pub(crate) indivisible: bool,
     /// Where it stands.
     pub(crate) call_site: CallSite,
     /// Values of thread-specific keys.
@@ -82,6 +84,7 @@ impl Task {
             detached: false,
             joined: false,
             ended: false,
+            indivisible: false,
             call_site: CallSite::default(),
             keys: Vec::new(),
             cleanups: Vec::new(),

@@ -128,6 +128,8 @@ pub(crate) fn options(arguments: &ProgramArguments, program: Options) -> Options
         leaks: arguments.leaks,
         exit_code: arguments.exit_code,
         unjoined: arguments.unjoined,
+        values: arguments.values,
+        sample: arguments.sample == Switch::On,
         output: arguments.output || arguments.debugger.is_some(),
         replay: arguments.replay.clone(),
         debugger: arguments.debugger.clone(),
@@ -192,6 +194,10 @@ pub(crate) fn words(options: &Options) -> Vec<String> {
     }
     if options.memory == Memory::Sc {
         words.extend(["--memory-model".to_string(), "sc".to_string()]);
+    }
+    if options.values != (0, 3) {
+        let (low, high) = options.values;
+        words.extend(["--values".to_string(), format!("{low}..{high}")]);
     }
     for (given, flag) in [
         (options.leaks, "--leaks"),

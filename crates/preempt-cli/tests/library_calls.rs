@@ -376,5 +376,5 @@ fn libraries_that_are_not_seen_are_named() {
     shared(preempt().arg("cc"));
     let report = with(&program);
     assert_eq!(report["violation"]["kind"], "data_race", "{report}");
-    assert_eq!(report["notes"].to_string().contains("libunseen"), false, "{report}");
+    assert!(!report["notes"].to_string().contains("libunseen"), "{report}");
 }
