@@ -7,6 +7,7 @@
 use crate::atomics::{before_read, object};
 use crate::control::{operation, urgently};
 use crate::entry::{entry, is_program};
+use crate::idle::is_looked_at;
 use crate::races::note;
 use crate::runtime::{Runtime, inside};
 use crate::shadow::Use;
@@ -22,10 +23,13 @@ pub(crate) fn access(address: usize, size: usize, write: bool, pc: usize) {
     inside(|runtime| {
         runtime.check_memory(address, size, pc);
         runtime.check_stack(address, pc);
+        if is_looked_at() && !runtime.shadow.is_racy(pc) {
+            runtime.look_at(address, write, pc);
+        }
         if write {
             let me = runtime.me();
             me.writes += 1;
-            me.spinning.wrote(address);
+            me.spinning.wrote(address, size);
         }
         // Piece by piece, each within eight aligned bytes.
         let end = address.saturating_add(size);
@@ -167,6 +171,13 @@ extern "C" fn __tsan_ignore_thread_end() {}
 extern "C" fn __tsan_acquire(_: usize) {}
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_release(_: usize) {}
+
+/// Memory is allocated: whoever uses it must come after that.
+pub(crate) fn allocated(runtime: &mut Runtime, address: usize, size: usize, pc: usize) {
+    /// Of a larger block, this much is looked at.
+    const MOST: usize = 64 << 10;
+    freed(runtime, address, size.min(MOST), pc);
+}
 
 /// Memory was freed: that is a write to all of it that anybody uses.
 pub(crate) fn freed(runtime: &mut Runtime, address: usize, size: usize, pc: usize) {

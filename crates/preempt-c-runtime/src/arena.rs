@@ -178,6 +178,11 @@ pub(crate) fn state(address: usize) -> u8 {
     unsafe { *(state_of(address) as *const u8) }
 }
 
+/// Whether an address is of memory that another thread allocates from.
+pub(crate) fn is_of_another(address: usize, thread: u32) -> bool {
+    contains(address) && (address - BASE) / REGION != thread as usize
+}
+
 /// Whether an address is of a block that was not freed.
 pub(crate) fn is_live(address: usize) -> bool {
     let state = state(address);

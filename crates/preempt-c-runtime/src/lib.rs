@@ -44,6 +44,7 @@ mod exempt;
 mod explorer;
 mod futex;
 mod heap;
+mod idle;
 mod kernel;
 mod keys;
 mod launch;

@@ -34,7 +34,11 @@ fn allocate(size: usize, align: usize, pc: usize) -> Option<*mut c_void> {
     let block = if is_program() {
         inside(|runtime| {
             let thread = runtime.current();
-            make(runtime, thread)
+            let block = make(runtime, thread);
+            if !block.is_null() {
+                access::allocated(runtime, block as usize, size, pc);
+            }
+            block
         })
     } else if is_installed() {
         let own = if is_before_main() { 0 } else { OWN };

@@ -7,6 +7,7 @@ use crate::board::{SamplingStart, WorkerStart};
 use crate::descriptor_table::Descriptors;
 use crate::entry::{PROGRAM, SEARCH, select};
 use crate::exempt::Exempt;
+use crate::idle::Idle;
 use crate::mappings::Mappings;
 use crate::objects::Objects;
 use crate::options::Options;
@@ -36,6 +37,7 @@ pub(crate) struct Runtime {
     pub(crate) objects: Objects,
     pub(crate) shadow: Shadow,
     pub(crate) exempt: Exempt,
+    pub(crate) idle: Idle,
     pub(crate) arena: Arena,
     pub(crate) mappings: Mappings,
     pub(crate) descriptors: Descriptors,
@@ -140,6 +142,7 @@ impl Runtime {
             objects: Objects::default(),
             shadow: Shadow::default(),
             exempt: Exempt::default(),
+            idle: Idle::default(),
             arena: Arena::new(),
             mappings: Mappings::new(),
             descriptors: Descriptors::default(),

@@ -20,8 +20,9 @@ pub(crate) struct Spinning {
     seen: Vec<Read>,
     /// Writes beyond the own stack, or too many to it, in this execution.
     progress: u64,
-    /// Words of the own stack that were written to since the last read.
-    locals: Vec<usize>,
+    /// Where the own stack was written to since the last read, and how many bytes. What lies beside them may be left over from
+    /// anything.
+    locals: Vec<(usize, usize)>,
     /// An address in the thread's outermost frame.
     frame: usize,
 }
@@ -39,8 +40,10 @@ struct Read {
 const PATIENCE: u32 = 2;
 /// A loop that reads more places than that is not recognised.
 const LONGEST: usize = 64;
-/// A loop that writes to more words of its stack makes progress.
+/// A loop that writes to more places on its stack makes progress.
 const MOST_LOCALS: usize = 16;
+/// So does one that writes to a larger piece of it.
+const LARGEST_LOCAL: usize = 64;
 
 impl Spinning {
     /// The thread begins, with this address in its outermost frame.
@@ -53,14 +56,13 @@ impl Spinning {
 
     /// The thread is about to write.
     #[inline]
-    pub(crate) fn wrote(&mut self, address: usize) {
-        let word = address & !7;
+    pub(crate) fn wrote(&mut self, address: usize, size: usize) {
         let own = self.frame.wrapping_sub(address) < STACK;
-        if own && self.locals.contains(&word) {
+        if own && self.locals.contains(&(address, size)) {
             return;
         }
-        if own && self.locals.len() < MOST_LOCALS {
-            self.locals.push(word);
+        if own && size <= LARGEST_LOCAL && self.locals.len() < MOST_LOCALS {
+            self.locals.push((address, size));
         } else {
             self.progress += 1;
         }
@@ -96,10 +98,11 @@ impl Spinning {
     fn written(&self) -> u64 {
         let mix =
             |hash: u64, word: u64| (hash.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        self.locals.iter().fold(self.progress, |hash, &word| {
-            // SAFETY: a word of the thread's own stack, which it has written to.
-            let now = unsafe { (word as *const u64).read_volatile() };
-            mix(mix(hash, word as u64), now)
+        self.locals.iter().fold(self.progress, |hash, &(address, size)| {
+            (address..address + size).fold(mix(hash, address as u64), |hash, byte| {
+                // SAFETY: a byte of the thread's own stack, which it has written to.
+                mix(hash, unsafe { (byte as *const u8).read_volatile() }.into())
+            })
         })
     }
 }

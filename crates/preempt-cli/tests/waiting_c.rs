@@ -1,0 +1,130 @@
+//! C and C++ programs that wait in loops of all shapes, and use memory that others have made: the right verdict, never "not
+//! deterministic".
+
+mod c_programs;
+
+use c_programs::{compile, folder, has, program, run};
+
+const USES: &str = "#include <stdatomic.h>\nstatic atomic_int x, y; static int data;\n";
+
+/// Two threads beside the main one, and what is expected.
+fn check(name: &str, text: &str, options: &[&str], expected: &str) {
+    let (_, report) = run(&program(name, &format!("{USES}{text}")), options);
+    let kind = report["violation"]["kind"].as_str();
+    let found = kind.unwrap_or_else(|| report["verdict"].as_str().unwrap_or_default());
+    assert_eq!(found, expected, "{name}: {report}");
+}
+
+fn two(first: &str, second: &str, main: &str) -> String {
+    format!(
+        "static void *first(void *p) {{ {first} return p; }}\nstatic void *second(void *p) {{ {second} return p; }}\n\
+         int main(void) {{ pthread_t a, b; pthread_create(&a, 0, first, 0); pthread_create(&b, 0, second, 0); {main}\n\
+         pthread_join(a, 0); pthread_join(b, 0); return 0; }}\n"
+    )
+}
+
+#[test]
+fn loops_that_wait_are_recognised_in_every_shape() {
+    if !has("gcc") {
+        return;
+    }
+    let waits = "static void wait(void) { while (!x); }\n";
+    check(
+        "waits_in_a_call",
+        &format!("{waits}{}", two("data = 1; x = 1;", "", "wait(); assert(data == 1);")),
+        &[],
+        "holds",
+    );
+    // Two reads of the same number in a round, at two places, with a variable of four bytes beside what was left on the stack.
+    let twice = "do { if (atomic_load_explicit(&x, memory_order_acquire) == 3) break; }\n\
+                 while (atomic_load_explicit(&x, memory_order_relaxed) != 0);";
+    check(
+        "reads_twice",
+        &two(
+            twice,
+            "for (int i = 1; i <= 3; i++) atomic_store_explicit(&x, i, memory_order_relaxed);",
+            "",
+        ),
+        &[],
+        "holds",
+    );
+    let exchanges = "int r = 0; do { int e = 0; r = atomic_compare_exchange_strong(&x, &e, 1); } while (!r); data++; x = 0;";
+    check("exchanges", &two(exchanges, exchanges, ""), &[], "holds");
+    check(
+        "waits_for_two",
+        &two(
+            "int r; do { r = x; } while (!r); y = 1;",
+            "x = 1;",
+            "int r; do { r = y; } while (r != 1);",
+        ),
+        &[],
+        "holds",
+    );
+    check("waits_for_nothing", &two("while (!x);", "", ""), &[], "livelock");
+    // Plain variables, where races are no violations.
+    check(
+        "waits_for_a_plain_one",
+        &two("while (!data);", "data = 1;", ""),
+        &["--races", "off"],
+        "holds",
+    );
+}
+
+/// Threads may end the program after `main` has left it to them.
+#[test]
+fn threads_end_the_program_after_main() {
+    if !has("gcc") {
+        return;
+    }
+    let text = "static void *work(void *p) { x++; exit(0); }\n\
+        int main(void) { pthread_t a, b; pthread_create(&a, 0, work, 0); pthread_create(&b, 0, work, 0); x++;\n\
+        pthread_exit(0); }\n";
+    check("ends_after_main", text, &[], "holds");
+}
+
+/// Memory of the heap must be handed over: whoever uses it comes after its allocation.
+#[test]
+fn memory_is_handed_over_before_it_is_used() {
+    if !has("gcc") {
+        return;
+    }
+    let text = |load: &str| {
+        let uses = format!(
+            "int *r = atomic_load_explicit(&shared, {load}); if (r) __atomic_store_n(r, 1, __ATOMIC_RELAXED);"
+        );
+        format!(
+            "static _Atomic(int *) shared;\n{}",
+            two("shared = calloc(1, sizeof(int));", &uses, "")
+        )
+    };
+    check("handed_over", &text("memory_order_acquire"), &[], "holds");
+    check("not_handed_over", &text("memory_order_relaxed"), &[], "data_race");
+}
+
+/// A stack without locks over an array of atomic numbers on the heap, filled in a constructor and indexed by what is read: the
+/// search goes on from one bound to the next.
+#[test]
+fn arrays_of_atomics_on_the_heap_are_deterministic() {
+    if !has("g++") {
+        return;
+    }
+    let text = "#include <atomic>\n#include <thread>\n#include <vector>\n\
+        struct Cell { std::atomic<int> value, next; };\n\
+        struct Stack { std::vector<Cell> cells; std::atomic<int> head{0}, count;\n\
+        Stack(int n) : cells(n), count(n) { for (int i = 0; i < n; i++) cells[i].next = i + 1 < n ? i + 1 : -1; }\n\
+        int pop() { while (count > 1) { int first = head, next = cells[first].next.exchange(-1);\n\
+        if (next >= 0) { int expected = first; if (head.compare_exchange_strong(expected, next)) { count--; return first; }\n\
+        cells[first].next.exchange(next); } } return -1; }\n\
+        void push(int i) { int first; do { first = head; cells[i].next = first; }\n\
+        while (!head.compare_exchange_strong(first, i)); count++; } };\n\
+        static Stack *stack;\n\
+        static void work(int id) { int i; while ((i = stack->pop()) < 0) { } stack->cells[i].value = id; stack->push(i); }\n\
+        int main() { stack = new Stack(3); std::thread a(work, 1), b(work, 2); a.join(); b.join(); delete stack; }\n";
+    let source = folder().join("lock_free_stack.cc");
+    std::fs::write(&source, text).expect("a program");
+    for options in [&[][..], &["-O2"]] {
+        let (_, report) =
+            run(&compile(&source, options, ["gcc", "g++"]), &["--bound", "2", "--time", "60s"]);
+        assert_eq!(report["verdict"], "holds_within_bound", "{report}");
+    }
+}
