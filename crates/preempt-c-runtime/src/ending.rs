@@ -2,6 +2,7 @@
 
 use crate::control::{end_of_thread, into_program, operation};
 use crate::entry::{SEARCH, entry, is_program, real, select};
+use crate::mutex::owner_dies;
 use crate::runtime::inside;
 use crate::runtime::{AtExit, is_installed, runtime};
 use crate::task::{CallSite, Task};
@@ -108,6 +109,7 @@ fn check_leaks() {
 pub(crate) fn main_thread_leaves() -> ! {
     keys::destroy_values();
     select(SEARCH);
+    owner_dies();
     end_of_thread(Next::End)
 }
 

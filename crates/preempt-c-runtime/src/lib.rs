@@ -67,6 +67,7 @@ mod report;
 mod runtime;
 mod rwlock;
 mod sampling;
+mod sanitizer_calls;
 mod semaphore;
 mod shadow;
 mod signal_numbers;

@@ -48,6 +48,8 @@ pub(crate) struct Task {
     pub(crate) keys: Vec<(libc::pthread_key_t, usize)>,
     /// Buffers of cleanup handlers, the innermost last.
     pub(crate) cleanups: Vec<usize>,
+    /// Robust mutexes that it holds.
+    pub(crate) robust: Vec<usize>,
     /// Signals that it blocks, and those of them that it has been sent, a bit each.
     pub(crate) blocked_signals: u64,
     pub(crate) pending_signals: u64,
@@ -88,6 +90,7 @@ impl Task {
             call_site: CallSite::default(),
             keys: Vec::new(),
             cleanups: Vec::new(),
+            robust: Vec::new(),
             blocked_signals: 0,
             pending_signals: 0,
             time: 0,

@@ -128,3 +128,100 @@ fn arrays_of_atomics_on_the_heap_are_deterministic() {
         assert_eq!(report["verdict"], "holds_within_bound", "{report}");
     }
 }
+
+/// A robust mutex is released when its holder ends, and tells the next one.
+#[test]
+fn robust_mutexes_tell_that_their_holder_has_ended() {
+    if !has("gcc") {
+        return;
+    }
+    let text = |next: &str, robust: bool| {
+        let robust =
+            if robust { "pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST);" } else { "" };
+        format!(
+            "#include <errno.h>\nstatic pthread_mutex_t m; static pthread_cond_t c = PTHREAD_COND_INITIALIZER;\n\
+             static void *work(void *p) {{ assert(pthread_mutex_lock(&m) == 0); data = 1; return p; }}\n\
+             int main(void) {{ pthread_mutexattr_t a; pthread_t t; pthread_mutexattr_init(&a); {robust}\n\
+             pthread_mutex_init(&m, &a); pthread_create(&t, 0, work, 0); {next} return 0; }}\n"
+        )
+    };
+    let joined = "pthread_join(t, 0); int r = pthread_mutex_lock(&m);";
+    let cases = [
+        (
+            "holder_ended",
+            format!(
+                "{joined} assert(r == EOWNERDEAD && data == 1); assert(pthread_mutex_consistent(&m) == 0);\n\
+          pthread_mutex_unlock(&m); assert(pthread_mutex_lock(&m) == 0); pthread_mutex_unlock(&m);"
+            ),
+            true,
+            "holds",
+        ),
+        (
+            "holder_may_have_ended",
+            "int r = pthread_mutex_lock(&m); assert(r == 0 || r == EOWNERDEAD);\n\
+          if (r) pthread_mutex_consistent(&m); pthread_mutex_unlock(&m); pthread_join(t, 0);"
+                .into(),
+            true,
+            "holds",
+        ),
+        (
+            "holder_is_not_told",
+            "int r = pthread_mutex_lock(&m); assert(r == 0);".into(),
+            true,
+            "assertion",
+        ),
+        (
+            "not_made_consistent",
+            format!(
+                "{joined} pthread_mutex_unlock(&m); assert(pthread_mutex_lock(&m) == ENOTRECOVERABLE);\n\
+          assert(pthread_mutex_trylock(&m) == ENOTRECOVERABLE);"
+            ),
+            true,
+            "holds",
+        ),
+        (
+            "consistent_for_no_reason",
+            "pthread_join(t, 0); assert(pthread_mutex_consistent(&m) == EINVAL);".into(),
+            true,
+            "holds",
+        ),
+        ("not_robust", joined.into(), false, "deadlock"),
+    ];
+    for (name, next, robust, expected) in cases {
+        check(name, &text(&next, robust), &[], expected);
+    }
+}
+
+/// What programs tell the thread sanitizer links, and hides no race; contexts of the program's own are refused.
+#[test]
+fn annotations_of_the_sanitizer_link() {
+    if !has("gcc") {
+        return;
+    }
+    let declared = "void AnnotateHappensBefore(const char *, int, void *); void AnnotateHappensAfter(const char *, int, void *);\n\
+        void __tsan_mutex_pre_lock(void *, unsigned); void __tsan_mutex_post_lock(void *, unsigned, int);\n\
+        void *__tsan_create_fiber(unsigned); void __tsan_switch_to_fiber(void *, unsigned);\n";
+    let claims = "__tsan_mutex_pre_lock(&x, 0); __tsan_mutex_post_lock(&x, 0, 0); AnnotateHappensAfter(\"\", 1, &x);";
+    let orders = "AnnotateHappensBefore(\"\", 1, &x);";
+    check(
+        "annotated",
+        &format!(
+            "{declared}{}",
+            two(&format!("data = 1; {orders}"), &format!("{claims} x = data;"), "")
+        ),
+        &[],
+        "data_race",
+    );
+    check(
+        "annotated_rightly",
+        &format!("{declared}{}", two(&format!("x = 1; {orders}"), &format!("{claims} y = x;"), "")),
+        &[],
+        "holds",
+    );
+    check(
+        "fibers",
+        &format!("{declared}{}", two("__tsan_switch_to_fiber(__tsan_create_fiber(0), 0);", "", "")),
+        &[],
+        "inconclusive",
+    );
+}
