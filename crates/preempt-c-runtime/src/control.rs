@@ -13,7 +13,7 @@ use crate::runtime::{Runtime, runtime};
 use crate::switch::{back, execute, switch};
 use crate::task::{CallSite, Task};
 use crate::trouble::{Kind, Trouble};
-use crate::{dispositions, keys};
+use crate::{dispositions, keys, redirect};
 use preempt_explore::{
     Action, Command, Driver, Ending, Next, ObjectId, Operation, Program, Run, Status, ThreadId,
 };
@@ -51,6 +51,9 @@ impl Runtime {
         dispositions::begin();
         self.mappings.begin();
         self.descriptors.begin();
+        if redirect::open_input(self.options.input.as_deref()) {
+            self.descriptors.set_opened(redirect::INPUT, true);
+        }
         self.shadow.begin();
         let run = self.run();
         self.objects.begin(run);

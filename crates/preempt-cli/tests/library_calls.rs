@@ -378,3 +378,45 @@ fn libraries_that_are_not_seen_are_named() {
     assert_eq!(report["violation"]["kind"], "data_race", "{report}");
     assert!(!report["notes"].to_string().contains("libunseen"), "{report}");
 }
+
+/// Every execution has the whole standard input, whoever reads it first, and says so if it has none.
+#[test]
+fn input_is_given_to_each_execution() {
+    if !has("gcc") {
+        return;
+    }
+    let text = |read: &str, check: &str| {
+        format!(
+            "static char a = '-', b = '-'; static void *work(void *p) {{ {}; return p; }}\n\
+             int main(void) {{ pthread_t t; pthread_create(&t, 0, work, 0); {}; pthread_join(t, 0); assert({check}); return 0; }}\n",
+            read.replace('?', "a"),
+            read.replace('?', "b")
+        )
+    };
+    let input = folder().join("input.txt");
+    std::fs::write(&input, "xy").expect("a file");
+    let input = input.to_string_lossy().into_owned();
+    let both = "a + b == 'x' + 'y'";
+    for (name, read) in [("reads", "read(0, &?, 1)"), ("gets", "? = getchar()")] {
+        for backend in ["restart", "fork"] {
+            let options = ["--backend", backend, "--input", &input];
+            let (_, report) = run(&program(&format!("input_{name}"), &text(read, both)), &options);
+            assert_eq!(report["verdict"], "holds", "{name} {backend}: {report}");
+            // Either thread may be the first.
+            for order in ["a == 'x'", "b == 'x'"] {
+                let program = program(&format!("input_order_{name}"), &text(read, order));
+                let (_, report) = run(&program, &options);
+                assert_eq!(
+                    report["violation"]["kind"], "assertion",
+                    "{name} {backend} {order}: {report}"
+                );
+            }
+        }
+    }
+    let program = program("input_missing", &text("read(0, &?, 1)", "a == '-' && b == '-'"));
+    let (_, report) = run(&program, &[]);
+    assert_eq!(report["verdict"], "holds", "{report}");
+    assert!(report["notes"].to_string().contains("--input FILE"), "{report}");
+    let output = c_programs::run_plain(&program, &["--input", "/no/such/file"], &[]);
+    assert_eq!(output.status.code(), Some(2));
+}

@@ -90,6 +90,8 @@ pub struct Options {
     pub replay: Option<String>,
     /// With `replay`: under this debugger.
     pub debugger: Option<String>,
+    /// The file that is the standard input of each execution.
+    pub input: Option<PathBuf>,
     /// The least and the greatest of the values that `__VERIFIER_nondet_int` and its relatives return.
     pub values: (i64, i64),
     /// Whether executions are sampled beside a search that takes long.
@@ -123,6 +125,7 @@ impl Options {
             output: false,
             replay: None,
             debugger: None,
+            input: None,
             values: (0, 3),
             sample: true,
             patience: 10,
@@ -369,6 +372,9 @@ fn settings(options: &Options, report: &Path) -> String {
     add("exit_code", &switch(options.exit_code));
     add("unjoined", &switch(options.unjoined));
     add("output", &switch(options.output));
+    if let Some(path) = &options.input {
+        add("input", &path.display());
+    }
     add("sample", &switch(options.sample));
     add("values", &format!("{} {}", options.values.0, options.values.1));
     let patience = if options.debugger.is_some() { 0 } else { options.patience };

@@ -1,6 +1,6 @@
 //! Input by a format: what was converted is written.
 
-use super::streams::hold;
+use super::streams::{hold, stdin};
 use super::variadic::{Arguments, variadic};
 use super::{library, reads_string, writes};
 use libc::FILE;
@@ -88,7 +88,10 @@ library! {
         let arguments = *list;
     }
     then done { follow(format, arguments, done, pc); }
-    fn vscanf/2 (pc; format: *const c_char, list: List) -> c_int { let arguments = *list; }
+    fn vscanf/2 (pc; format: *const c_char, list: List) -> c_int {
+        let _held = hold(stdin, pc);
+        let arguments = *list;
+    }
     then done { follow(format, arguments, done, pc); }
     fn __isoc99_vsscanf/3 (pc; text: *const c_char, format: *const c_char, list: List) -> c_int {
         reads_string(text, usize::MAX, pc);
@@ -100,7 +103,10 @@ library! {
         let arguments = *list;
     }
     then done { follow(format, arguments, done, pc); }
-    fn __isoc99_vscanf/2 (pc; format: *const c_char, list: List) -> c_int { let arguments = *list; }
+    fn __isoc99_vscanf/2 (pc; format: *const c_char, list: List) -> c_int {
+        let _held = hold(stdin, pc);
+        let arguments = *list;
+    }
     then done { follow(format, arguments, done, pc); }
 }
 

@@ -23,7 +23,7 @@ pub(super) const TIME: usize = NAMES - 48;
 const INPUT: usize = NAMES - 32;
 
 unsafe extern "C" {
-    static stdin: *mut FILE;
+    pub(super) static stdin: *mut FILE;
 }
 
 /// A call on something that the C library locks for its time.
@@ -98,9 +98,13 @@ library! {
     fn putc/2 (pc; byte: c_int, file: *mut FILE) -> c_int { let _held = hold(file, pc); }
     fn fgetc/1 (pc; file: *mut FILE) -> c_int { let _held = hold(file, pc); }
     fn getc/1 (pc; file: *mut FILE) -> c_int { let _held = hold(file, pc); }
+    fn getchar/0 (pc;) -> c_int { let _held = hold(stdin, pc); }
     fn ungetc/2 (pc; byte: c_int, file: *mut FILE) -> c_int { let _held = hold(file, pc); }
     fn fflush/1 (pc; file: *mut FILE) -> c_int { let _held = hold(file, pc); }
     fn fseek/3 (pc; file: *mut FILE, offset: c_long, from: c_int) -> c_int { let _held = hold(file, pc); }
+    fn fseeko/3 (pc; file: *mut FILE, offset: c_long, from: c_int) -> c_int { let _held = hold(file, pc); }
+    fn ftello/1 (pc; file: *mut FILE) -> c_long { let _held = hold(file, pc); }
+    fn clearerr/1 (pc; file: *mut FILE) { let _held = hold(file, pc); }
     fn rewind/1 (pc; file: *mut FILE) { let _held = hold(file, pc); }
     fn ftell/1 (pc; file: *mut FILE) -> c_long { let _held = hold(file, pc); }
     fn feof/1 (pc; file: *mut FILE) -> c_int { let _held = hold(file, pc); }

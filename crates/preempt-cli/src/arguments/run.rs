@@ -57,6 +57,9 @@ pub(crate) struct ProgramArguments {
     #[arg(long, help_heading = "Properties")]
     pub(crate) unjoined: bool,
 
+    /// The standard input of each execution; without it, what a shell's `<` gives, or nothing
+    #[arg(long, value_name = "FILE", help_heading = "Search")]
+    pub(crate) input: Option<PathBuf>,
     /// What __VERIFIER_nondet_int and its relatives return: each value of this range
     #[arg(
         long,
