@@ -269,6 +269,12 @@ fn remembered(stack: usize) -> Option<u64> {
 }
 
 impl Runtime {
+    /// Whether an address is on the stack of a thread.
+    pub(crate) fn is_on_a_stack(&self, address: usize) -> bool {
+        let on = |task: &Task| (task.stack.wrapping_sub(STACK)..task.stack).contains(&address);
+        self.tasks.iter().any(on)
+    }
+
     /// Ends the execution if the program uses a variable of another thread's function that has returned.
     #[inline]
     pub(crate) fn check_stack(&mut self, address: usize, pc: usize) {

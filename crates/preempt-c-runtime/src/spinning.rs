@@ -3,7 +3,7 @@
 //! `while (!atomic_load(&ready)) ;` never ends if the thread that would set `ready` does not run. A
 //! thread that reads the same value at the same place again, and has made no progress in between,
 //! yields first: it goes on when something that it has read is changed. Progress is any write to
-//! memory but those that leave its own stack as it was in the round before. A loop that gives up soon
+//! memory but those that leave it as it was in the round before, such as what a queue knows about the other end. A loop that gives up soon
 //! does not wait: the search tries it out (`control.rs`). Whether a thread yields is a function of
 //! what it has observed, so executions stay repeatable.
 //!
@@ -13,16 +13,20 @@
 //! recognised; it ends at the limit on steps, without a verdict.
 
 use crate::context::STACK;
+use crate::runtime::runtime;
+use crate::{arena, snapshot};
 
 /// Reads since the thread's last change.
 #[derive(Default)]
 pub(crate) struct Spinning {
     seen: Vec<Read>,
-    /// Writes beyond the own stack, or too many to it, in this execution.
+    /// Writes that are not looked at, in this execution.
     progress: u64,
-    /// Where the own stack was written to since the last read, and how many bytes. What lies beside them may be left over from
+    /// Where memory was written to since the last read, and how many bytes. What lies beside them may be left over from
     /// anything.
-    locals: Vec<(usize, usize)>,
+    places: Vec<(usize, usize)>,
+    /// Whether there was a write that is not looked at since the last read.
+    has_progress: bool,
     /// An address in the thread's outermost frame.
     frame: usize,
 }
@@ -40,16 +44,17 @@ struct Read {
 const PATIENCE: u32 = 2;
 /// A loop that reads more places than that is not recognised.
 const LONGEST: usize = 64;
-/// A loop that writes to more places on its stack makes progress.
-const MOST_LOCALS: usize = 16;
-/// So does one that writes to a larger piece of it.
-const LARGEST_LOCAL: usize = 64;
+/// A loop that writes to more places makes progress.
+const MOST_PLACES: usize = 16;
+/// So does one that writes to a larger one.
+const LARGEST: usize = 64;
 
 impl Spinning {
     /// The thread begins, with this address in its outermost frame.
     pub(crate) fn begin(&mut self, frame: usize) {
         self.seen.clear();
-        self.locals.clear();
+        self.places.clear();
+        self.has_progress = false;
         self.progress = 0;
         self.frame = frame;
     }
@@ -57,14 +62,21 @@ impl Spinning {
     /// The thread is about to write.
     #[inline]
     pub(crate) fn wrote(&mut self, address: usize, size: usize) {
-        let own = self.frame.wrapping_sub(address) < STACK;
-        if own && self.locals.contains(&(address, size)) {
+        if self.has_progress || self.places.contains(&(address, size)) {
             return;
         }
-        if own && size <= LARGEST_LOCAL && self.locals.len() < MOST_LOCALS {
-            self.locals.push((address, size));
+        // Memory that stays: it is looked at again with the next read.
+        let stays = || {
+            self.frame.wrapping_sub(address) < STACK
+                || arena::contains(address)
+                || runtime().is_on_a_stack(address)
+                || snapshot::is_static(address)
+        };
+        if size <= LARGEST && self.places.len() < MOST_PLACES && stays() {
+            self.places.push((address, size));
         } else {
             self.progress += 1;
+            self.has_progress = true;
         }
     }
 
@@ -78,7 +90,8 @@ impl Spinning {
     /// The read was executed and saw `value`.
     pub(crate) fn read(&mut self, pc: usize, address: usize, value: u64) {
         let written = self.written();
-        self.locals.clear();
+        self.places.clear();
+        self.has_progress = false;
         let room = self.seen.len() < LONGEST;
         let same = |read: &&mut Read| (read.pc, read.address) == (pc, address);
         match self.seen.iter_mut().find(same) {
@@ -98,9 +111,9 @@ impl Spinning {
     fn written(&self) -> u64 {
         let mix =
             |hash: u64, word: u64| (hash.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        self.locals.iter().fold(self.progress, |hash, &(address, size)| {
+        self.places.iter().fold(self.progress, |hash, &(address, size)| {
             (address..address + size).fold(mix(hash, address as u64), |hash, byte| {
-                // SAFETY: a byte of the thread's own stack, which it has written to.
+                // SAFETY: a byte of memory that stays, which the thread has written to.
                 mix(hash, unsafe { (byte as *const u8).read_volatile() }.into())
             })
         })

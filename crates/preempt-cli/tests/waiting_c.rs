@@ -225,3 +225,37 @@ fn annotations_of_the_sanitizer_link() {
         "inconclusive",
     );
 }
+
+/// A queue between two threads: each keeps what it has last read about the other end, in memory, and writes it again in
+/// each round of waiting.
+#[test]
+fn rewriting_the_same_value_is_waiting() {
+    if !has("g++") {
+        return;
+    }
+    let text = |order: &str| {
+        format!(
+            "#include <atomic>\n#include <cassert>\n#include <thread>\n#include <vector>\n\
+             struct Queue {{ std::vector<int> slots; size_t size; std::atomic<size_t> written{{0}}, read{{0}};\n\
+             size_t known_read = 0, known_written = 0; Queue(size_t n) : slots(n), size(n) {{ }}\n\
+             void push(int value) {{ size_t at = written.load(std::memory_order_relaxed), next = (at + 1) % size;\n\
+             while (next == known_read) known_read = read.load(std::memory_order_acquire);\n\
+             slots[at] = value; written.store(next, std::memory_order_{order}); }}\n\
+             int *front() {{ size_t at = read.load(std::memory_order_relaxed);\n\
+             if (at == known_written) {{ known_written = written.load(std::memory_order_acquire); if (at == known_written) return nullptr; }}\n\
+             return &slots[at]; }}\n\
+             void pop() {{ size_t at = read.load(std::memory_order_relaxed); read.store((at + 1) % size, std::memory_order_release); }} }};\n\
+             int main() {{ Queue queue(2); std::thread other([&] {{ for (int i = 0; i < 2; i++) {{ int *p;\n\
+             while (!(p = queue.front())) {{ }} assert(*p == i); queue.pop(); }} }});\n\
+             for (int i = 0; i < 2; i++) queue.push(i); other.join(); }}\n"
+        )
+    };
+    for options in [&[][..], &["-O2"]] {
+        for (order, expected) in [("release", "holds"), ("relaxed", "violated")] {
+            let source = folder().join(format!("queue_{order}.cc"));
+            std::fs::write(&source, text(order)).expect("a program");
+            let (_, report) = run(&compile(&source, options, ["gcc", "g++"]), &["--time", "60s"]);
+            assert_eq!(report["verdict"], expected, "{options:?} {order}: {report}");
+        }
+    }
+}
