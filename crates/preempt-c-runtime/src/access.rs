@@ -5,6 +5,7 @@
 //! that could race is recorded for the strategy, which looks for races in each happens-before graph.
 
 use crate::atomics::{before_read, object};
+use crate::context::STACK;
 use crate::control::{operation, urgently};
 use crate::entry::{entry, is_program};
 use crate::idle::is_looked_at;
@@ -12,7 +13,9 @@ use crate::races::note;
 use crate::runtime::{Runtime, inside};
 use crate::shadow::Use;
 use crate::task::CallSite;
+use crate::{arena, snapshot};
 use preempt_explore::{Action, Operation, Order, POINTER};
+use std::time::Instant;
 
 /// The program is about to access memory.
 #[inline]
@@ -24,12 +27,12 @@ pub(crate) fn access(address: usize, size: usize, write: bool, pc: usize) {
         runtime.check_memory(address, size, pc);
         runtime.check_stack(address, pc);
         if is_looked_at() && !runtime.shadow.is_racy(pc) {
-            runtime.look_at(address, write, pc);
+            look(runtime, address, write, pc);
         }
         if write {
             let me = runtime.me();
             me.writes += 1;
-            me.spinning.wrote(address, size);
+            me.spinning.wrote(address, size, || stays(address));
         }
         // Piece by piece, each within eight aligned bytes.
         let end = address.saturating_add(size);
@@ -40,6 +43,29 @@ pub(crate) fn access(address: usize, size: usize, write: bool, pc: usize) {
             at = next;
         }
     });
+}
+
+/// Whether memory stays where it is as long as the execution.
+fn stays(address: usize) -> bool {
+    arena::contains(address)
+        || crate::runtime::runtime().is_on_a_stack(address)
+        || snapshot::is_static(address)
+}
+
+/// The running thread has made no operation for a while: ends the execution if time is up, and lets others run where it waits.
+#[cold]
+fn look(runtime: &mut Runtime, address: usize, write: bool, pc: usize) {
+    if runtime.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        runtime.abandon();
+    }
+    if runtime.me().stack.wrapping_sub(address) < STACK {
+        return;
+    }
+    let pulse = runtime.pulse;
+    if let Some(places) = runtime.idle.access(pulse, address, write, pc) {
+        places.into_iter().for_each(|place| runtime.shadow.add_racy(place));
+        runtime.restart();
+    }
 }
 
 #[inline]

@@ -4,10 +4,7 @@
 //! reads. A thread that has run for more than a second without an operation is looked at: if it reads the same few places again
 //! and again, and writes to nothing but its own stack, these places become scheduling points, and the search begins again.
 
-use crate::context::STACK;
-use crate::runtime::Runtime;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 /// Whether the running thread is looked at.
 static IS_LOOKED_AT: AtomicBool = AtomicBool::new(false);
@@ -40,42 +37,35 @@ pub(crate) fn is_looked_at() -> bool {
     IS_LOOKED_AT.load(Ordering::Relaxed)
 }
 
-impl Runtime {
-    /// The running thread accesses memory while it is looked at.
+impl Idle {
+    /// The thread that is looked at accesses memory beyond its own stack, after so many operations of all threads. Gives the places
+    /// of a loop that does nothing but read.
     #[cold]
-    pub(crate) fn look_at(&mut self, address: usize, write: bool, pc: usize) {
-        if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            IS_LOOKED_AT.store(false, Ordering::Relaxed);
-            self.abandon();
-        }
-        let stack = self.me().stack;
-        if stack.wrapping_sub(address) < STACK {
-            return;
-        }
-        let pulse = self.pulse;
-        let idle = &mut self.idle;
-        if write || idle.pulse != pulse {
-            *idle = Idle { pulse, ..Idle::default() };
+    pub(crate) fn access(
+        &mut self,
+        pulse: u64,
+        address: usize,
+        write: bool,
+        pc: usize,
+    ) -> Option<Vec<usize>> {
+        if write || self.pulse != pulse {
+            *self = Idle { pulse, ..Idle::default() };
             IS_LOOKED_AT.store(!write, Ordering::Relaxed);
-            return;
+            return None;
         }
-        let first = *idle.first.get_or_insert((pc, address));
-        if first == (pc, address) {
-            idle.rounds += 1;
-            idle.reads = 0;
+        if *self.first.get_or_insert((pc, address)) == (pc, address) {
+            self.rounds += 1;
+            self.reads = 0;
         }
-        idle.reads += 1;
-        if !idle.places.contains(&pc) {
-            idle.places.push(pc);
+        self.reads += 1;
+        if !self.places.contains(&pc) {
+            self.places.push(pc);
         }
-        if idle.reads > LONGEST {
-            *idle = Idle::default();
-            IS_LOOKED_AT.store(false, Ordering::Relaxed);
-        } else if idle.rounds > ROUNDS {
-            let places = std::mem::take(idle).places;
-            IS_LOOKED_AT.store(false, Ordering::Relaxed);
-            places.into_iter().for_each(|place| self.shadow.add_racy(place));
-            self.restart();
+        if self.reads <= LONGEST && self.rounds <= ROUNDS {
+            return None;
         }
+        IS_LOOKED_AT.store(false, Ordering::Relaxed);
+        let Idle { places, rounds, .. } = std::mem::take(self);
+        (rounds > ROUNDS).then_some(places)
     }
 }

@@ -13,8 +13,6 @@
 //! recognised; it ends at the limit on steps, without a verdict.
 
 use crate::context::STACK;
-use crate::runtime::runtime;
-use crate::{arena, snapshot};
 
 /// Reads since the thread's last change.
 #[derive(Default)]
@@ -59,20 +57,15 @@ impl Spinning {
         self.frame = frame;
     }
 
-    /// The thread is about to write.
+    /// The thread is about to write, to its own stack or to memory that stays or not: what stays is looked at again with the
+    /// next read.
     #[inline]
-    pub(crate) fn wrote(&mut self, address: usize, size: usize) {
+    pub(crate) fn wrote(&mut self, address: usize, size: usize, stays: impl FnOnce() -> bool) {
         if self.has_progress || self.places.contains(&(address, size)) {
             return;
         }
-        // Memory that stays: it is looked at again with the next read.
-        let stays = || {
-            self.frame.wrapping_sub(address) < STACK
-                || arena::contains(address)
-                || runtime().is_on_a_stack(address)
-                || snapshot::is_static(address)
-        };
-        if size <= LARGEST && self.places.len() < MOST_PLACES && stays() {
+        let is_own = self.frame.wrapping_sub(address) < STACK;
+        if size <= LARGEST && self.places.len() < MOST_PLACES && (is_own || stays()) {
             self.places.push((address, size));
         } else {
             self.progress += 1;
