@@ -5,13 +5,17 @@
 //! that could race is recorded for the strategy, which looks for races in each happens-before graph.
 
 use crate::atomics::{before_read, object};
+use crate::context::STACK;
 use crate::control::{operation, urgently};
 use crate::entry::{entry, is_program};
+use crate::idle::is_looked_at;
 use crate::races::note;
 use crate::runtime::{Runtime, inside};
 use crate::shadow::Use;
 use crate::task::CallSite;
+use crate::{arena, snapshot};
 use preempt_explore::{Action, Operation, Order, POINTER};
+use std::time::Instant;
 
 /// The program is about to access memory.
 #[inline]
@@ -20,11 +24,15 @@ pub(crate) fn access(address: usize, size: usize, write: bool, pc: usize) {
         return;
     }
     inside(|runtime| {
-        runtime.check_memory(address, pc);
+        runtime.check_memory(address, size, pc);
+        runtime.check_stack(address, pc);
+        if is_looked_at() && !runtime.shadow.is_racy(pc) {
+            look(runtime, address, write, pc);
+        }
         if write {
             let me = runtime.me();
             me.writes += 1;
-            me.spinning.wrote(address);
+            me.spinning.wrote(address, size, || stays(address));
         }
         // Piece by piece, each within eight aligned bytes.
         let end = address.saturating_add(size);
@@ -35,6 +43,29 @@ pub(crate) fn access(address: usize, size: usize, write: bool, pc: usize) {
             at = next;
         }
     });
+}
+
+/// Whether memory stays where it is as long as the execution.
+fn stays(address: usize) -> bool {
+    arena::contains(address)
+        || crate::runtime::runtime().is_on_a_stack(address)
+        || snapshot::is_static(address)
+}
+
+/// The running thread has made no operation for a while: ends the execution if time is up, and lets others run where it waits.
+#[cold]
+fn look(runtime: &mut Runtime, address: usize, write: bool, pc: usize) {
+    if runtime.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        runtime.abandon();
+    }
+    if runtime.me().stack.wrapping_sub(address) < STACK {
+        return;
+    }
+    let pulse = runtime.pulse;
+    if let Some(places) = runtime.idle.access(pulse, address, write, pc) {
+        places.into_iter().for_each(|place| runtime.shadow.add_racy(place));
+        runtime.restart();
+    }
 }
 
 #[inline]
@@ -166,6 +197,13 @@ extern "C" fn __tsan_ignore_thread_end() {}
 extern "C" fn __tsan_acquire(_: usize) {}
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_release(_: usize) {}
+
+/// Memory is allocated: whoever uses it must come after that.
+pub(crate) fn allocated(runtime: &mut Runtime, address: usize, size: usize, pc: usize) {
+    /// Of a larger block, this much is looked at.
+    const MOST: usize = 64 << 10;
+    freed(runtime, address, size.min(MOST), pc);
+}
 
 /// Memory was freed: that is a write to all of it that anybody uses.
 pub(crate) fn freed(runtime: &mut Runtime, address: usize, size: usize, pc: usize) {

@@ -22,6 +22,8 @@ pub(crate) const OWN: usize = MOST;
 pub(crate) const LIVE: u8 = 1;
 pub(crate) const FREED: u8 = 2;
 pub(crate) const HEADER: u8 = 3;
+/// The last sixteen bytes of a block that has not all of them: this, and how many it has.
+const PART: u8 = 16;
 
 /// Before each block.
 #[repr(C)]
@@ -83,10 +85,19 @@ impl Arena {
         (STATES, self.before_main / UNIT)
     }
 
-    /// Whether memory was freed.
+    /// Whether all of these bytes may be used.
     #[inline]
-    pub(crate) fn is_freed(&self, address: usize) -> bool {
-        address.wrapping_sub(BASE) < (MOST + 1) * REGION && state(address) == FREED
+    pub(crate) fn may_be_used(&self, address: usize, size: usize) -> bool {
+        let last = address.wrapping_add(size.max(1) - 1);
+        if address.wrapping_sub(BASE) >= (MOST + 1) * REGION || !contains(last) {
+            return true;
+        }
+        let within = |at: usize| match state(at) {
+            LIVE => true,
+            // Only the last piece of an access can be the last of a block.
+            part => at / UNIT == last / UNIT && part > PART && last % UNIT < (part - PART).into(),
+        };
+        within(address) && (address / UNIT + 1..=last / UNIT).all(|unit| within(unit * UNIT))
     }
 
     /// A block of the thread, aligned; zeroed. `None` if the region is full.
@@ -115,6 +126,10 @@ impl Arena {
             (header as *mut Header).write(Header { size, pc });
             *(state_of(header) as *mut u8) = HEADER;
             std::ptr::write_bytes(state_of(at) as *mut u8, LIVE, length / UNIT);
+            if size < length {
+                let rest = (size % UNIT) as u8;
+                *(state_of(at + length - UNIT) as *mut u8) = PART + rest;
+            }
         }
         Some(at)
     }
@@ -126,7 +141,7 @@ impl Arena {
             let kept = if thread == 0 { self.before_main } else { 0 };
             let region = BASE + thread * REGION;
             for at in (region + kept..region + used).step_by(UNIT) {
-                if state(at) == HEADER && state(at + UNIT) == LIVE {
+                if state(at) == HEADER && is_live(at + UNIT) {
                     // SAFETY: a header is there.
                     let pc = unsafe { (*(at as *const Header)).pc };
                     let (count, first) = found.unwrap_or((0, pc));
@@ -161,6 +176,17 @@ pub(crate) fn state_of(address: usize) -> usize {
 pub(crate) fn state(address: usize) -> u8 {
     // SAFETY: callers ask for addresses of the arena only, whose states are mapped.
     unsafe { *(state_of(address) as *const u8) }
+}
+
+/// Whether an address is of memory that another thread allocates from.
+pub(crate) fn is_of_another(address: usize, thread: u32) -> bool {
+    contains(address) && (address - BASE) / REGION != thread as usize
+}
+
+/// Whether an address is of a block that was not freed.
+pub(crate) fn is_live(address: usize) -> bool {
+    let state = state(address);
+    state == LIVE || state >= PART
 }
 
 /// Whether an address is of the arena.

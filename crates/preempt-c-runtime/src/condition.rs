@@ -6,7 +6,7 @@
 
 use crate::control::operation;
 use crate::entry::{entry, is_program, real};
-use crate::mutex::{held_for_wait, object};
+use crate::mutex::{acquired_robust, held_for_wait, object};
 use crate::objects::Kind;
 use crate::runtime::inside;
 use crate::task::CallSite;
@@ -74,9 +74,11 @@ fn wait_under_control(
         let late = operation(Action::Reacquire, lock, u64::from(queue.0), timed.into(), call_site);
         if late == 1 {
             operation(Action::Lock, lock, 0, 0, call_site);
-            return libc::ETIMEDOUT;
         }
-        0
+        match acquired_robust(mutex as usize, pc) {
+            0 if late == 1 => libc::ETIMEDOUT,
+            left => left,
+        }
     })
 }
 

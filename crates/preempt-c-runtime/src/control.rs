@@ -5,26 +5,30 @@
 //! it is another one. A spawned thread runs up to its first operation before its parent goes on,
 //! exactly as in the runtime for Rust tests, so the same algorithm has the same graphs.
 
-use crate::arena::header_of;
-use crate::entry::{PROGRAM, SEARCH, select};
+use crate::arena::{BASE, FREED, HEADER, Header, UNIT, header_of, state};
+use crate::context::STACK;
+use crate::entry::{ENTERED_WITH, PROGRAM, SEARCH, select};
 use crate::equip::make_task;
 use crate::runtime::{Runtime, runtime};
 use crate::switch::{back, execute, switch};
-use crate::task::CallSite;
+use crate::task::{CallSite, Task};
 use crate::trouble::{Kind, Trouble};
-use crate::{dispositions, keys};
+use crate::{dispositions, keys, redirect};
 use preempt_explore::{
     Action, Command, Driver, Ending, Next, ObjectId, Operation, Program, Run, Status, ThreadId,
 };
+use rustc_hash::FxHasher;
+use std::hash::Hasher;
 use std::panic::Location;
 use std::ptr::null_mut;
+use std::sync::atomic::Ordering;
 
 impl Runtime {
-    /// Ends the execution if the program is about to use memory that was freed.
+    /// Ends the execution if the program is about to use memory of the heap that is in no block.
     #[inline]
-    pub(crate) fn check_memory(&mut self, address: usize, pc: usize) {
-        if self.arena.is_freed(address) {
-            used_after_free(self, address, pc);
+    pub(crate) fn check_memory(&mut self, address: usize, size: usize, pc: usize) {
+        if !self.arena.may_be_used(address, size) {
+            misused(self, address, size, pc);
         }
     }
 
@@ -47,6 +51,9 @@ impl Runtime {
         dispositions::begin();
         self.mappings.begin();
         self.descriptors.begin();
+        if redirect::open_input(self.options.input.as_deref()) {
+            self.descriptors.set_opened(redirect::INPUT, true);
+        }
         self.shadow.begin();
         let run = self.run();
         self.objects.begin(run);
@@ -161,12 +168,28 @@ impl Program for Runtime {
 }
 
 #[cold]
-fn used_after_free(runtime: &mut Runtime, address: usize, pc: usize) -> ! {
-    // SAFETY: freed memory has a header.
-    let freed = unsafe { (*header_of(address)).pc };
-    let message = "memory is used after it was freed";
-    let mut trouble = Trouble::new(Kind::UseAfterFree, pc, message);
-    trouble.other = Some(("freed", freed));
+fn misused(runtime: &mut Runtime, address: usize, size: usize, pc: usize) -> ! {
+    let units = (address / UNIT)..=(address + size.max(1) - 1) / UNIT;
+    if let Some(unit) = units.into_iter().find(|&unit| state(unit * UNIT) == FREED) {
+        // SAFETY: freed memory has a header.
+        let freed = unsafe { (*header_of(unit * UNIT)).pc };
+        let message = "memory is used after it was freed";
+        let mut trouble = Trouble::new(Kind::UseAfterFree, pc, message);
+        trouble.other = Some(("freed", freed));
+        runtime.stop(trouble)
+    }
+    // What lies between two blocks is told as behind the first.
+    let behind = if state(address) == HEADER { address - UNIT } else { address };
+    let header = header_of(behind.max(BASE));
+    if state(header as usize) != HEADER || behind < BASE {
+        let message = "memory outside of all blocks of the heap is used";
+        runtime.stop(Trouble::new(Kind::Misuse, pc, message));
+    }
+    // SAFETY: a header is there.
+    let Header { size: length, pc: made } = unsafe { header.read() };
+    let message = format!("memory behind a block of {length} bytes is used");
+    let mut trouble = Trouble::new(Kind::Misuse, pc, message);
+    trouble.other = Some(("allocated", made));
     runtime.stop(trouble)
 }
 
@@ -194,13 +217,17 @@ pub(crate) fn urgently(
 }
 
 /// As [`operation`], whatever it is.
-pub(crate) fn perform(operation: Operation, call_site: CallSite) -> u64 {
+pub(crate) fn perform(mut operation: Operation, call_site: CallSite) -> u64 {
     let runtime = runtime();
-    runtime.check_memory(call_site.address, call_site.pc);
+    operation.urgent |= runtime.me().indivisible;
+    // Before anything else: the unwinder calls functions that are ours, too.
+    let low = lowest_in_use(runtime.me().stack);
+    runtime.check_memory(call_site.address, 1, call_site.pc);
     let me = runtime.current();
     let frames = runtime.frames();
     let task = &mut runtime.tasks[me.index()];
     (task.call_site, task.frames) = (call_site, frames);
+    task.low = low;
     let starting = runtime.is_starting(me);
     runtime.reach(Next::Operation(operation));
     let next = if starting { Some(runtime.tasks[me.index()].parent) } else { runtime.schedule() };
@@ -212,9 +239,63 @@ pub(crate) fn perform(operation: Operation, call_site: CallSite) -> u64 {
     let runtime = crate::runtime::runtime();
     if uses_memory(operation.action) {
         // Others have run since the operation was announced.
-        runtime.check_memory(call_site.address, call_site.pc);
+        runtime.check_memory(call_site.address, 1, call_site.pc);
     }
     runtime.tasks[me.index()].result
+}
+
+/// Below it, nothing on the stack of the running thread is in use by the program. Where it is not known how this library
+/// was entered, what lies below this function's frame is certainly not.
+fn lowest_in_use(stack: usize) -> usize {
+    let here = 0_u8;
+    let entered = ENTERED_WITH.swap(0, Ordering::Relaxed);
+    let is_own = entered <= stack && stack - entered < STACK;
+    if is_own { entered } else { &raw const here as usize }
+}
+
+/// What the running thread has on its stack, as a number: one that counts its rounds there comes back with another one. What
+/// optimised code keeps in registers is not looked at.
+fn remembered(stack: usize) -> Option<u64> {
+    let entered = ENTERED_WITH.load(Ordering::Relaxed);
+    if entered > stack || stack - entered >= STACK {
+        return None;
+    }
+    let mut hasher = FxHasher::default();
+    for word in (entered & !7..stack).step_by(size_of::<u64>()) {
+        // SAFETY: a word of the stack that this runs on. What was never written has some value.
+        hasher.write_u64(unsafe { (word as *const u64).read_volatile() });
+    }
+    Some(hasher.finish())
+}
+
+impl Runtime {
+    /// Whether an address is on the stack of a thread.
+    pub(crate) fn is_on_a_stack(&self, address: usize) -> bool {
+        let on = |task: &Task| (task.stack.wrapping_sub(STACK)..task.stack).contains(&address);
+        self.tasks.iter().any(on)
+    }
+
+    /// Ends the execution if the program uses a variable of another thread's function that has returned.
+    #[inline]
+    pub(crate) fn check_stack(&mut self, address: usize, pc: usize) {
+        let (start, end) = self.stacks;
+        if !self.single_threaded && (start..end).contains(&address) {
+            self.check_other_stacks(address, pc);
+        }
+    }
+
+    fn check_other_stacks(&mut self, address: usize, pc: usize) {
+        let on = |task: &Task| (task.stack.wrapping_sub(STACK)..task.stack).contains(&address);
+        if on(self.me()) {
+            return;
+        }
+        let is_dead = |task: &Task| on(task) && address < task.low;
+        if self.tasks.iter().any(is_dead) {
+            let message =
+                "a variable of another thread's function is used after that function has returned";
+            self.stop(Trouble::new(Kind::Misuse, pc, message));
+        }
+    }
 }
 
 /// Whether the memory of the object must still be there when the operation is executed. One that
@@ -233,6 +314,9 @@ pub(crate) fn yield_now(call_site: CallSite) {
     }
     if runtime().run().has_just_yielded() {
         return;
+    }
+    if runtime().run().is_probing() {
+        runtime().run().memory = remembered(runtime().me().stack);
     }
     operation(Action::Yield, ObjectId::NONE, 0, 0, call_site);
 }
@@ -270,7 +354,8 @@ pub(crate) fn end_of_thread(next: Next) -> ! {
     let runtime = runtime();
     let me = runtime.current();
     let starting = runtime.is_starting(me);
-    runtime.tasks[me.index()].ended = true;
+    let task = &mut runtime.tasks[me.index()];
+    (task.ended, task.low) = (true, task.stack);
     runtime.reach(next);
     let next = if starting { Some(runtime.tasks[me.index()].parent) } else { runtime.schedule() };
     match next {

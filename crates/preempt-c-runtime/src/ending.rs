@@ -2,6 +2,7 @@
 
 use crate::control::{end_of_thread, into_program, operation};
 use crate::entry::{SEARCH, entry, is_program, real, select};
+use crate::mutex::owner_dies;
 use crate::runtime::inside;
 use crate::runtime::{AtExit, is_installed, runtime};
 use crate::task::{CallSite, Task};
@@ -78,6 +79,12 @@ pub(crate) fn leave(code: c_int, pc: usize) -> ! {
     end_of_thread(Next::End)
 }
 
+/// Ends an execution that does not count. Others may run before, but not after.
+pub(crate) fn abandon(pc: usize) -> ! {
+    operation(Action::Choose, ObjectId::NONE, 1, 0, CallSite { pc, address: 0 });
+    end_of_thread(Next::Exit)
+}
+
 /// How many threads other than the running one are so.
 fn others(is_so: impl Fn(&Task) -> bool) -> usize {
     let runtime = runtime();
@@ -102,6 +109,7 @@ fn check_leaks() {
 pub(crate) fn main_thread_leaves() -> ! {
     keys::destroy_values();
     select(SEARCH);
+    owner_dies();
     end_of_thread(Next::End)
 }
 

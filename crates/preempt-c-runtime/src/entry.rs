@@ -19,6 +19,9 @@ pub(crate) const PROGRAM: u8 = 1;
 /// Whose code runs now.
 pub(crate) static SELECTOR: AtomicU8 = AtomicU8::new(SEARCH);
 
+/// The stack pointer with which the program has called this library last; 0 once it was looked at.
+pub(crate) static ENTERED_WITH: AtomicUsize = AtomicUsize::new(0);
+
 /// Whether the program under control runs now.
 #[inline(always)]
 pub(crate) fn is_program() -> bool {
@@ -46,7 +49,9 @@ macro_rules! entry {
         extern "C" fn $name() {
             std::arch::naked_asm!(
                 concat!("mov ", $crate::entry::entry!(@ $count), ", [rsp]"),
+                "mov [rip + {stack}], rsp",
                 "jmp {inner}",
+                stack = sym $crate::entry::ENTERED_WITH,
                 inner = sym $inner,
             )
         }

@@ -25,6 +25,8 @@ pub(crate) fn equip(runtime: &mut Runtime, thread: ThreadId) {
     let task = &mut runtime.tasks[thread.index()];
     if task.stack == 0 {
         task.stack = context::stack(false);
+        let (start, end) = runtime.stacks;
+        runtime.stacks = (start.min(task.stack - context::STACK), end.max(task.stack));
     }
     if task.block == 0 {
         match context::new_block(main) {

@@ -10,7 +10,7 @@ use crate::switch::finish;
 use crate::trouble::Trouble;
 use crate::workers::Processes;
 use preempt_explore::{
-    Ending, Finding, Halt, Names, Order, Program, Replay, Rules, Run, Schedule, Session,
+    Cut, Ending, Finding, Halt, Names, Order, Program, Replay, Rules, Run, Schedule, Session,
     Statistics, WorkerPool, forward, iterative, random, remedies,
 };
 use std::sync::atomic::Ordering;
@@ -83,7 +83,20 @@ fn search(kept: &mut Kept, begin: Instant) {
         restarts,
         seconds: begin.elapsed().as_secs_f64(),
         weak: kept.rules.weak,
+        unexplored: unexplored(kept),
     });
+}
+
+/// What was left out although it is within the bounds.
+fn unexplored(kept: &Kept) -> Vec<String> {
+    let cuts = Cut::ALL.into_iter().filter(|cut| kept.names.has_cut(*cut));
+    let mut words: Vec<String> = cuts.map(|cut| cut.words().to_string()).collect();
+    if runtime().has_chosen_values {
+        let (low, high) = runtime().options.values;
+        words
+            .push(format!("of values that may be any, only those from {low} to {high} (--values)"));
+    }
+    words
 }
 
 /// Whether executions are sampled beside the search: where it looks for everything by partial orders.
@@ -215,5 +228,6 @@ fn replay_one(kept: &mut Kept, schedule: &str, begin: Instant) {
         restarts: 0,
         seconds: begin.elapsed().as_secs_f64(),
         weak: kept.rules.weak,
+        unexplored: Vec::new(),
     });
 }

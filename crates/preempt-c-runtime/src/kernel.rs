@@ -13,7 +13,7 @@ use crate::entry::{PROGRAM, SELECTOR, is_program};
 use crate::runtime::inside;
 use crate::runtime::{Runtime, runtime};
 use crate::trouble::Trouble;
-use crate::{descriptors, dispositions, ending, mappings, raw, snapshot};
+use crate::{descriptors, dispositions, ending, mappings, raw, redirect, snapshot};
 
 const PR_SET_SYSCALL_USER_DISPATCH: usize = 59;
 const ON: usize = 1;
@@ -65,7 +65,7 @@ fn policy(number: i64, arguments: &[usize; 6]) -> SyscallPolicy {
             SyscallPolicy::Make
         }
         libc::SYS_fstat | libc::SYS_lseek | libc::SYS_ioctl | libc::SYS_newfstatat
-            if (0..=2).contains(&descriptor) =>
+            if (0..=2).contains(&descriptor) && !runtime().descriptors.is_opened(descriptor) =>
         {
             SyscallPolicy::Make
         }
@@ -266,6 +266,14 @@ pub(crate) fn decide(number: i64, arguments: [usize; 6], pc: usize) -> isize {
     }
     if let Some(result) = descriptors::call(number, &arguments, pc) {
         return result;
+    }
+    if number == libc::SYS_read
+        && arguments[0] == redirect::INPUT as usize
+        && runtime().options.input.is_none()
+    {
+        runtime().note(
+            "the program reads its standard input, which is empty; --input FILE gives it one",
+        );
     }
     let name = name(number);
     let refuse = |why: &str| runtime().stop(Trouble::unsupported(pc, format!("{name} {why}")));

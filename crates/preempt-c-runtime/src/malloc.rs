@@ -2,7 +2,7 @@
 
 use crate::access;
 use crate::arena::{
-    BASE, FREED, HEADER, Header, LIVE, OWN, UNIT, contains, header_of, state, state_of,
+    BASE, FREED, HEADER, Header, OWN, UNIT, contains, header_of, is_live, state, state_of,
 };
 use crate::entry::{entry, is_program, real};
 use crate::main_function::is_before_main;
@@ -34,7 +34,11 @@ fn allocate(size: usize, align: usize, pc: usize) -> Option<*mut c_void> {
     let block = if is_program() {
         inside(|runtime| {
             let thread = runtime.current();
-            make(runtime, thread)
+            let block = make(runtime, thread);
+            if !block.is_null() {
+                access::allocated(runtime, block as usize, size, pc);
+            }
+            block
         })
     } else if is_installed() {
         let own = if is_before_main() { 0 } else { OWN };
@@ -164,7 +168,7 @@ fn release(runtime: &mut Runtime, address: usize, pc: usize) {
 fn check_block(runtime: &mut Runtime, address: usize, pc: usize) {
     let begins = address.is_multiple_of(UNIT) && address > BASE && state(address - UNIT) == HEADER;
     match state(address) {
-        LIVE if begins => {}
+        _ if begins && is_live(address) => {}
         FREED => {
             // SAFETY: freed memory has a header.
             let freed = unsafe { (*header_of(address)).pc };

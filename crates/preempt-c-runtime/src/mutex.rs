@@ -2,7 +2,7 @@
 
 use crate::control::operation;
 use crate::entry::{entry, is_program, real};
-use crate::objects::Kind;
+use crate::objects::{Condition, Kind};
 use crate::runtime::inside;
 use crate::runtime::{Runtime, runtime};
 use crate::task::CallSite;
@@ -39,6 +39,8 @@ pub(crate) enum Style {
 
 const STYLE_OFFSET: usize = 16;
 const STYLE_MASK: i32 = 3;
+/// Set in a mutex that is released when its holder ends.
+const ROBUST: i32 = 16;
 
 fn style(mutex: *const pthread_mutex_t) -> Style {
     // SAFETY: a mutex has its kind at this offset in glibc on this processor.
@@ -51,6 +53,49 @@ fn style(mutex: *const pthread_mutex_t) -> Style {
         libc::PTHREAD_MUTEX_RECURSIVE => Style::Recursive,
         libc::PTHREAD_MUTEX_ERRORCHECK => Style::ErrorCheck,
         _ => Style::Normal,
+    }
+}
+
+fn is_robust(mutex: usize) -> bool {
+    // SAFETY: as above.
+    let kind = unsafe { ((mutex + STYLE_OFFSET) as *const i32).read() };
+    kind != -1 && kind & ROBUST != 0
+}
+
+/// A robust mutex was acquired: says what its last holder has left behind.
+pub(crate) fn acquired_robust(mutex: usize, pc: usize) -> c_int {
+    if !is_robust(mutex) {
+        return 0;
+    }
+    let runtime = runtime();
+    let index = object(runtime, mutex, Kind::Mutex);
+    match runtime.objects.details(index).condition {
+        Condition::NotRecoverable => {
+            let id = runtime.objects.id(index);
+            operation(Action::Unlock, id, 1, 0, CallSite { pc, address: mutex });
+            return libc::ENOTRECOVERABLE;
+        }
+        Condition::OwnerDied => runtime.me().robust.push(mutex),
+        Condition::Consistent => {
+            runtime.me().robust.push(mutex);
+            return 0;
+        }
+    }
+    libc::EOWNERDEAD
+}
+
+/// The running thread ends: releases the robust mutexes that it holds.
+pub(crate) fn owner_dies() {
+    while let Some(mutex) = runtime().me().robust.pop() {
+        let runtime = runtime();
+        let index = object(runtime, mutex, Kind::Mutex);
+        if !is_mine(runtime, index) {
+            continue;
+        }
+        let details = runtime.objects.details(index);
+        (details.depth, details.condition) = (0, Condition::OwnerDied);
+        let id = runtime.objects.id(index);
+        operation(Action::Unlock, id, 0, 0, CallSite { pc: 0, address: mutex });
     }
 }
 
@@ -151,7 +196,7 @@ fn acquire(mutex: *mut pthread_mutex_t, action: Action, timed: u64, pc: usize) -
                 }
                 let runtime = crate::runtime::runtime();
                 runtime.objects.details(index).writes = runtime.me().writes;
-                0
+                acquired_robust(mutex as usize, pc)
             }
             (false, Action::TryLock) => {
                 me.spinning.read(pc, mutex as usize, 0);
@@ -225,6 +270,10 @@ pub(crate) unsafe extern "C" fn unlock(mutex: *mut pthread_mutex_t, pc: usize) -
             details.depth -= 1;
             return 0;
         }
+        if details.condition == Condition::OwnerDied {
+            details.condition = Condition::NotRecoverable;
+        }
+        runtime.me().robust.retain(|&held| held != mutex as usize);
         let writes = runtime.me().writes;
         let unchanged = runtime.objects.details(index).writes == writes;
         if !unchanged {
@@ -254,8 +303,17 @@ unsafe extern "C" fn consistent(mutex: *mut pthread_mutex_t, _: usize) -> c_int 
             real!(c"pthread_mutex_consistent", fn(*mut pthread_mutex_t) -> c_int)(mutex)
         };
     }
-    // No owner dies under control: a thread that ends while it holds a mutex keeps it.
-    libc::EINVAL
+    inside(|runtime| {
+        let index = object(runtime, mutex as usize, Kind::Mutex);
+        if !is_mine(runtime, index) {
+            return libc::EINVAL;
+        }
+        let condition = &mut runtime.objects.details(index).condition;
+        match std::mem::take(condition) {
+            Condition::OwnerDied => 0,
+            _ => libc::EINVAL,
+        }
+    })
 }
 
 type Spin = libc::pthread_spinlock_t;

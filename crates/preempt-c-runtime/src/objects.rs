@@ -48,6 +48,19 @@ pub(crate) struct Details {
     pub(crate) writes: u64,
     /// Whether it was used in this execution.
     pub(crate) used: bool,
+    /// Of a robust mutex: whether what it protects is in order.
+    pub(crate) condition: Condition,
+}
+
+/// What has become of a robust mutex.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Condition {
+    #[default]
+    Consistent,
+    /// A thread has ended while it held it, and nobody has said yet that this does not matter.
+    OwnerDied,
+    /// It was released in that state: nobody gets it any more.
+    NotRecoverable,
 }
 
 /// All of them.

@@ -3,7 +3,7 @@
 //! The variable holds lines of `name=value`; the driver writes them and is the only one to do so.
 
 use crate::backend::Backend;
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, CString, c_char};
 
 /// The environment variable.
 pub(crate) const VARIABLE: &str = "PREEMPT_NATIVE";
@@ -47,6 +47,10 @@ pub(crate) struct Options {
     pub(crate) sample: bool,
     /// Processes that execute for the search, besides itself.
     pub(crate) workers: usize,
+    /// The file that is the standard input of each execution.
+    pub(crate) input: Option<CString>,
+    /// The least and the greatest of the values that a program asks for.
+    pub(crate) values: (i64, i64),
     /// Seconds without an operation after which a thread is taken to compute without end.
     pub(crate) patience: u64,
 }
@@ -72,6 +76,8 @@ impl Options {
             replay: None,
             sample: true,
             workers: 0,
+            input: None,
+            values: (0, 0),
             patience: 10,
         };
         for line in text.lines() {
@@ -94,6 +100,11 @@ impl Options {
                 "unjoined" => options.unjoined = on,
                 "output" => options.output = on,
                 "sample" => options.sample = on,
+                "input" => options.input = Some(CString::new(value).ok()?),
+                "values" => {
+                    let (low, high) = value.split_once(' ')?;
+                    options.values = (low.parse().ok()?, high.parse().ok()?);
+                }
                 "patience" => options.patience = value.parse().ok()?,
                 "replay" => options.replay = Some(value.into()),
                 "search" => {

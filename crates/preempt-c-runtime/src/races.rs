@@ -12,6 +12,9 @@ const CELLS: u32 = 1 << 31;
 
 /// Records an access for the strategy if it could race.
 pub(crate) fn note(runtime: &mut Runtime, address: usize, size: usize, how: Use, pc: usize) {
+    if runtime.exempt.contains(address) {
+        return;
+    }
     let me = runtime.current();
     match runtime.shadow.access(address, size, me.0, how) {
         Learnt::Nothing => return,

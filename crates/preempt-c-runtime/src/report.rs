@@ -23,6 +23,8 @@ pub(crate) struct Results<'a> {
     pub(crate) seconds: f64,
     /// Whether the program has memory orders that allow stale choices, and these are explored.
     pub(crate) weak: bool,
+    /// What was left out although it is within the bounds.
+    pub(crate) unexplored: Vec<String>,
 }
 
 /// One execution, step by step.
@@ -316,6 +318,8 @@ fn json(results: &Results<'_>) -> Result<String, std::fmt::Error> {
         })
         .collect();
     write!(out, ",\"rows\":[{}],\"weak\":{}", rows.join(","), results.weak)?;
+    let unexplored: Vec<String> = results.unexplored.iter().map(|words| string(words)).collect();
+    write!(out, ",\"unexplored\":[{}]", unexplored.join(","))?;
     let notes: Vec<String> = runtime.notes.iter().map(|note| string(note)).collect();
     write!(out, ",\"notes\":[{}]", notes.join(","))?;
     let modules: Vec<String> = snapshot::modules()

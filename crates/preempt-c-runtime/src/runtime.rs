@@ -6,6 +6,8 @@ use crate::backtrace;
 use crate::board::{SamplingStart, WorkerStart};
 use crate::descriptor_table::Descriptors;
 use crate::entry::{PROGRAM, SEARCH, select};
+use crate::exempt::Exempt;
+use crate::idle::Idle;
 use crate::mappings::Mappings;
 use crate::objects::Objects;
 use crate::options::Options;
@@ -30,8 +32,12 @@ pub(crate) struct Runtime {
     /// Executions are made to learn about the program, and print nothing.
     pub(crate) is_rehearsal: bool,
     pub(crate) tasks: Vec<Task>,
+    /// The stacks of all threads lie between these two addresses.
+    pub(crate) stacks: (usize, usize),
     pub(crate) objects: Objects,
     pub(crate) shadow: Shadow,
+    pub(crate) exempt: Exempt,
+    pub(crate) idle: Idle,
     pub(crate) arena: Arena,
     pub(crate) mappings: Mappings,
     pub(crate) descriptors: Descriptors,
@@ -69,6 +75,8 @@ pub(crate) struct Runtime {
     pub(crate) at_exit: Vec<AtExit>,
     /// How many of them were there before `main`.
     pub(crate) at_exit_before: usize,
+    /// Whether the program has asked for a value, of which not all were tried.
+    pub(crate) has_chosen_values: bool,
     /// Lines worth knowing.
     pub(crate) notes: Vec<String>,
     /// Saved contexts of the two that are no threads of the program.
@@ -130,8 +138,11 @@ impl Runtime {
             backend,
             // Real threads wait for words in it, so it must never move.
             tasks: Vec::with_capacity(MOST),
+            stacks: (usize::MAX, 0),
             objects: Objects::default(),
             shadow: Shadow::default(),
+            exempt: Exempt::default(),
+            idle: Idle::default(),
             arena: Arena::new(),
             mappings: Mappings::new(),
             descriptors: Descriptors::default(),
@@ -153,6 +164,7 @@ impl Runtime {
             exit_code: 0,
             at_exit: Vec::new(),
             at_exit_before: 0,
+            has_chosen_values: false,
             notes: Vec::new(),
             launcher: 0,
             explorer: 0,

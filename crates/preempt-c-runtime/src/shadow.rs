@@ -9,6 +9,7 @@
 //! recorded. That is knowledge about all executions: when it turns out to be wrong, it is corrected
 //! and the exploration begins again ([`Learnt`]).
 
+use crate::arena;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How a piece of memory is accessed.
@@ -163,6 +164,8 @@ impl Shadow {
             changed = true;
             if granule.user == NOBODY {
                 granule.user = by + 1;
+                // Who has allocated it was not asked yet.
+                new |= arena::is_of_another(address, by);
             } else {
                 granule.user = SEVERAL;
                 new |= granule.written || write;

@@ -6,7 +6,7 @@ use crate::entry::{SEARCH, is_program, select};
 use crate::runtime::runtime;
 use crate::signal_numbers::{FATAL, STOP, name};
 use crate::trouble::{Kind, Trouble};
-use crate::{context, raw, snapshot, stop_flag, syscall_entry};
+use crate::{context, idle, raw, snapshot, stop_flag, syscall_entry};
 use std::arch::naked_asm;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -98,10 +98,15 @@ static QUIET: AtomicU64 = AtomicU64::new(0);
 
 /// Once a second: ends an execution that makes no progress, and any if time is up.
 fn watch(whose: u8, pc: usize, sp: usize) {
+    let runtime = runtime();
+    if LAST.load(Ordering::Relaxed) == runtime.pulse {
+        // A thread that does nothing but read is in this library most of the time.
+        idle::begin();
+    }
     if whose == SEARCH {
+        LAST.store(runtime.pulse, Ordering::Relaxed);
         return;
     }
-    let runtime = runtime();
     if runtime.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
         runtime.abandon();
     }

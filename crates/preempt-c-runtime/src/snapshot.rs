@@ -156,6 +156,12 @@ pub(crate) fn is_static(address: usize) -> bool {
     memory().modules.iter().any(|module| module.data.iter().any(within))
 }
 
+/// The data of libraries with this in their names.
+pub(crate) fn data_of(name: &str) -> Vec<(usize, usize)> {
+    let named = memory().modules.iter().filter(|module| module.path.contains(name));
+    named.flat_map(|module| module.data.iter().copied()).collect()
+}
+
 /// Keeps the memory as it is now.
 pub(crate) fn take(arena: &Arena) {
     let memory = memory();

@@ -3,7 +3,7 @@
 //! `while (!atomic_load(&ready)) ;` never ends if the thread that would set `ready` does not run. A
 //! thread that reads the same value at the same place again, and has made no progress in between,
 //! yields first: it goes on when something that it has read is changed. Progress is any write to
-//! memory but those that leave its own stack as it was in the round before. A loop that gives up soon
+//! memory but those that leave it as it was in the round before, such as what a queue knows about the other end. A loop that gives up soon
 //! does not wait: the search tries it out (`control.rs`). Whether a thread yields is a function of
 //! what it has observed, so executions stay repeatable.
 //!
@@ -18,10 +18,13 @@ use crate::context::STACK;
 #[derive(Default)]
 pub(crate) struct Spinning {
     seen: Vec<Read>,
-    /// Writes beyond the own stack, or too many to it, in this execution.
+    /// Writes that are not looked at, in this execution.
     progress: u64,
-    /// Words of the own stack that were written to since the last read.
-    locals: Vec<usize>,
+    /// Where memory was written to since the last read, and how many bytes. What lies beside them may be left over from
+    /// anything.
+    places: Vec<(usize, usize)>,
+    /// Whether there was a write that is not looked at since the last read.
+    has_progress: bool,
     /// An address in the thread's outermost frame.
     frame: usize,
 }
@@ -39,30 +42,34 @@ struct Read {
 const PATIENCE: u32 = 2;
 /// A loop that reads more places than that is not recognised.
 const LONGEST: usize = 64;
-/// A loop that writes to more words of its stack makes progress.
-const MOST_LOCALS: usize = 16;
+/// A loop that writes to more places makes progress.
+const MOST_PLACES: usize = 16;
+/// So does one that writes to a larger one.
+const LARGEST: usize = 64;
 
 impl Spinning {
     /// The thread begins, with this address in its outermost frame.
     pub(crate) fn begin(&mut self, frame: usize) {
         self.seen.clear();
-        self.locals.clear();
+        self.places.clear();
+        self.has_progress = false;
         self.progress = 0;
         self.frame = frame;
     }
 
-    /// The thread is about to write.
+    /// The thread is about to write, to its own stack or to memory that stays or not: what stays is looked at again with the
+    /// next read.
     #[inline]
-    pub(crate) fn wrote(&mut self, address: usize) {
-        let word = address & !7;
-        let own = self.frame.wrapping_sub(address) < STACK;
-        if own && self.locals.contains(&word) {
+    pub(crate) fn wrote(&mut self, address: usize, size: usize, stays: impl FnOnce() -> bool) {
+        if self.has_progress || self.places.contains(&(address, size)) {
             return;
         }
-        if own && self.locals.len() < MOST_LOCALS {
-            self.locals.push(word);
+        let is_own = self.frame.wrapping_sub(address) < STACK;
+        if size <= LARGEST && self.places.len() < MOST_PLACES && (is_own || stays()) {
+            self.places.push((address, size));
         } else {
             self.progress += 1;
+            self.has_progress = true;
         }
     }
 
@@ -76,7 +83,8 @@ impl Spinning {
     /// The read was executed and saw `value`.
     pub(crate) fn read(&mut self, pc: usize, address: usize, value: u64) {
         let written = self.written();
-        self.locals.clear();
+        self.places.clear();
+        self.has_progress = false;
         let room = self.seen.len() < LONGEST;
         let same = |read: &&mut Read| (read.pc, read.address) == (pc, address);
         match self.seen.iter_mut().find(same) {
@@ -96,10 +104,11 @@ impl Spinning {
     fn written(&self) -> u64 {
         let mix =
             |hash: u64, word: u64| (hash.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        self.locals.iter().fold(self.progress, |hash, &word| {
-            // SAFETY: a word of the thread's own stack, which it has written to.
-            let now = unsafe { (word as *const u64).read_volatile() };
-            mix(mix(hash, word as u64), now)
+        self.places.iter().fold(self.progress, |hash, &(address, size)| {
+            (address..address + size).fold(mix(hash, address as u64), |hash, byte| {
+                // SAFETY: a byte of memory that stays, which the thread has written to.
+                mix(hash, unsafe { (byte as *const u8).read_volatile() }.into())
+            })
         })
     }
 }

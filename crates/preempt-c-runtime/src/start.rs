@@ -2,6 +2,7 @@
 
 use crate::backend::Backend;
 use crate::entry::real;
+use crate::exempt::Exempt;
 use crate::main_function::Main;
 use crate::options::Options;
 use crate::runtime::{Runtime, runtime};
@@ -52,6 +53,7 @@ unsafe extern "C" fn __libc_start_main(
             main_function::keep(main, count, arguments, environment);
             Runtime::install(options);
             snapshot::look();
+            runtime().exempt = Exempt::find();
             constructors::take_over();
             main_function::set_before_main(true);
             instead_of_main as Main

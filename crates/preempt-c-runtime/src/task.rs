@@ -26,6 +26,8 @@ pub(crate) struct Task {
     pub(crate) context: usize,
     /// Upper end of its stack; 0 before it has one.
     pub(crate) stack: usize,
+    /// Below it, nothing on its stack is in use by the program, while another thread runs.
+    pub(crate) low: usize,
     /// Base of its thread-local block; 0 before it has one.
     pub(crate) block: usize,
     pub(crate) start: Option<Start>,
@@ -38,12 +40,16 @@ pub(crate) struct Task {
     pub(crate) detached: bool,
     pub(crate) joined: bool,
     pub(crate) ended: bool,
+    /// No other thread moves before its next operation.
+    pub(crate) indivisible: bool,
     /// Where it stands.
     pub(crate) call_site: CallSite,
     /// Values of thread-specific keys.
     pub(crate) keys: Vec<(libc::pthread_key_t, usize)>,
     /// Buffers of cleanup handlers, the innermost last.
     pub(crate) cleanups: Vec<usize>,
+    /// Robust mutexes that it holds.
+    pub(crate) robust: Vec<usize>,
     /// Signals that it blocks, and those of them that it has been sent, a bit each.
     pub(crate) blocked_signals: u64,
     pub(crate) pending_signals: u64,
@@ -70,6 +76,7 @@ impl Task {
         Task {
             context: 0,
             stack: 0,
+            low: 0,
             block: 0,
             start: None,
             argument: std::ptr::null_mut(),
@@ -79,9 +86,11 @@ impl Task {
             detached: false,
             joined: false,
             ended: false,
+            indivisible: false,
             call_site: CallSite::default(),
             keys: Vec::new(),
             cleanups: Vec::new(),
+            robust: Vec::new(),
             blocked_signals: 0,
             pending_signals: 0,
             time: 0,

@@ -3,6 +3,7 @@
 use crate::backend::Backend;
 use crate::control::{end_of_thread, into_program, operation, spawn};
 use crate::entry::{entry, is_program, real};
+use crate::mutex::owner_dies;
 use crate::runtime::inside;
 use crate::runtime::{Runtime, is_installed, runtime};
 use crate::task::CallSite;
@@ -92,6 +93,7 @@ pub(crate) fn finish(value: *mut c_void) -> ! {
     keys::destroy_values();
     crate::entry::select(crate::entry::SEARCH);
     runtime().me().value = value;
+    owner_dies();
     end_of_thread(Next::End)
 }
 

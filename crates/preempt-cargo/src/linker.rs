@@ -29,6 +29,8 @@ pub(crate) fn command(arguments: &[OsString]) -> Command {
     // Without delay, so that no address is resolved in the middle of an execution.
     command.args(["-Wl,-z,now", "-Wl,--push-state", "-Wl,--no-as-needed"]);
     command.args(["-lpreempt_c_runtime", "-Wl,--pop-state"]);
+    // Functions of the C library that are called with memory of the program.
+    command.args(preempt_run::compile::wrapping());
     let shared = arguments.iter().any(|word| word == "-shared");
     let has_std = mentions(arguments, "libstd-");
     if let (Some(parts), false, true) =

@@ -27,7 +27,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
     let answer = search(&options)?;
     let repeat = answer.schedule.as_ref().map(|schedule| {
         let command: Vec<_> = arguments.command.iter().map(|word| word.to_string_lossy()).collect();
-        format!("preempt run --replay {schedule} --output -- {}", command.join(" "))
+        let given: String = given(&options).iter().map(|word| format!("{word} ")).collect();
+        format!("preempt run --replay {schedule} {given}--output -- {}", command.join(" "))
     });
     report(&arguments.search, &options, &answer, repeat.as_deref())
 }
@@ -36,6 +37,11 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
 pub(crate) fn check(arguments: &ProgramArguments) -> Result<(), Failure> {
     if arguments.seed.is_some() && arguments.search != RunSearch::Random {
         return Err(Failure::Input("--seed needs --search random".into()));
+    }
+    if let Some(path) = &arguments.input
+        && let Err(error) = std::fs::File::open(path)
+    {
+        return Err(Failure::Input(format!("{}: {error}", path.display())));
     }
     if arguments.threads > 1 && arguments.search != RunSearch::Orders {
         return Err(Failure::Input(
@@ -100,6 +106,12 @@ pub(crate) fn replay(
     }
 }
 
+/// The file that a shell has redirected the standard input to. A pipe can be read only once, so it is none.
+fn redirected() -> Option<PathBuf> {
+    let path = std::fs::read_link("/proc/self/fd/0").ok()?;
+    path.is_file().then_some(path)
+}
+
 /// The options of a search of a program.
 pub(crate) fn options(arguments: &ProgramArguments, program: Options) -> Options {
     Options {
@@ -128,6 +140,14 @@ pub(crate) fn options(arguments: &ProgramArguments, program: Options) -> Options
         leaks: arguments.leaks,
         exit_code: arguments.exit_code,
         unjoined: arguments.unjoined,
+        values: arguments.values,
+        // Programs may run in another folder.
+        input: arguments
+            .input
+            .as_ref()
+            .map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone()))
+            .or_else(redirected),
+        sample: arguments.sample == Switch::On,
         output: arguments.output || arguments.debugger.is_some(),
         replay: arguments.replay.clone(),
         debugger: arguments.debugger.clone(),
@@ -184,6 +204,19 @@ pub(crate) fn code(options: &Options, claim: &Claim) -> u8 {
     }
 }
 
+/// What the program was given besides its arguments.
+fn given(options: &Options) -> Vec<String> {
+    let mut words = Vec::new();
+    if let Some(path) = &options.input {
+        words.extend(["--input".to_string(), path.to_string_lossy().into_owned()]);
+    }
+    if options.values != (0, 3) {
+        let (low, high) = options.values;
+        words.extend(["--values".to_string(), format!("{low}..{high}")]);
+    }
+    words
+}
+
 /// What was asked of the program, and its arguments.
 pub(crate) fn words(options: &Options) -> Vec<String> {
     let mut words = Vec::new();
@@ -193,6 +226,7 @@ pub(crate) fn words(options: &Options) -> Vec<String> {
     if options.memory == Memory::Sc {
         words.extend(["--memory-model".to_string(), "sc".to_string()]);
     }
+    words.extend(given(options));
     for (given, flag) in [
         (options.leaks, "--leaks"),
         (options.exit_code, "--exit-code"),

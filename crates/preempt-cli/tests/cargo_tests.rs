@@ -158,6 +158,41 @@ fn a_race_in_unsafe_code_is_found() {
     assert_eq!(verdict(&value), "holds", "{value}");
 }
 
+/// Memory with an atomic flag in it is made by one thread and looked into by another one, which has read its address
+/// without acquiring it: the flag is found before it was initialised. The flag itself is acquired, so this takes a
+/// preemption between publishing the address and setting the flag.
+#[test]
+fn looking_into_what_was_not_acquired_is_a_race() {
+    let text = |order: &str| {
+        format!(
+            r#"{USES}
+            use std::sync::atomic::{{AtomicBool, AtomicPtr}};
+            struct Entry {{ present: AtomicBool, value: std::cell::UnsafeCell<u64> }}
+            #[test] fn looks() {{
+                let bucket = Arc::new(AtomicPtr::<Entry>::new(std::ptr::null_mut()));
+                let theirs = bucket.clone();
+                let t = thread::spawn(move || {{
+                    let entry = Entry {{ present: AtomicBool::new(false), value: 0.into() }};
+                    let entry = Box::into_raw(Box::new(entry));
+                    theirs.store(entry, Release);
+                    unsafe {{ *(*entry).value.get() = 7; (*entry).present.store(true, Release); }}
+                }});
+                let entry = bucket.load({order});
+                if !entry.is_null() && unsafe {{ (*entry).present.load(Acquire) }} {{
+                    assert_eq!(unsafe {{ *(*entry).value.get() }}, 7);
+                }}
+                t.join().unwrap();
+                drop(unsafe {{ Box::from_raw(bucket.load(Relaxed)) }});
+            }}"#
+        )
+    };
+    let value = Crate::library(&text("Acquire")).run(&["test", "--", "--json"]).test("looks");
+    assert_eq!(verdict(&value), "holds", "{value}");
+    let value = Crate::library(&text("Relaxed")).run(&["test", "--", "--json"]).test("looks");
+    assert_eq!(value["violation"]["kind"], "data_race", "{value}");
+    assert_eq!(value["violation"]["preemptions"], 2, "{value}");
+}
+
 #[test]
 fn tests_are_chosen_as_with_libtest() {
     let text = "#[test] fn ab() {} #[test] fn abc() {} #[test] #[ignore] fn later() {}\n";

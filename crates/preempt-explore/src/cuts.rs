@@ -19,6 +19,29 @@ pub enum Cut {
     Failures = 8,
 }
 
+impl Cut {
+    /// All kinds.
+    pub const ALL: [Cut; 4] = [Cut::Rounds, Cut::GivingUpLate, Cut::Timeouts, Cut::Failures];
+
+    /// What is left out, in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Cut::Rounds => {
+                "of loops that give up after more than 8 rounds, only that they see the next change or give up"
+            }
+            Cut::GivingUpLate => {
+                "of loops that count more than 1000 rounds, not that they give up while others can move"
+            }
+            Cut::Timeouts => {
+                "of timeouts while others can move, only as many per execution as are allowed"
+            }
+            Cut::Failures => {
+                "of comparisons that may fail for no reason, only so many such failures in a row"
+            }
+        }
+    }
+}
+
 /// All that was cut so far.
 #[derive(Debug, Default)]
 pub(crate) struct Cuts(AtomicU8);

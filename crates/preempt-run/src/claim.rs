@@ -27,7 +27,9 @@ pub struct Answer {
 
 /// What is checked, in words.
 fn property(options: &Options) -> String {
-    let mut parts = vec!["no failed assertion, crash, deadlock, misuse of memory or locks"];
+    let mut parts = vec![
+        "no failed assertion, crash, deadlock, livelock, use of dead memory, heap overflow or misuse of locks",
+    ];
     if options.races {
         parts.push("no data race");
     }
@@ -257,14 +259,19 @@ fn points(found: &Found) -> String {
             "threads switch at synchronisation, atomic operations and {racy} places with data races"
         ),
     };
-    match found.weak {
+    let points = match found.weak {
         true => points + "; memory orders allow what RC11 does",
         false => points,
+    };
+    match found.unexplored.is_empty() {
+        true => points,
+        false => format!("{points}; searched were, {}", found.unexplored.join("; and ")),
     }
 }
 
 fn notes(options: &Options, found: &Found, symbols: &Symbols) -> Vec<String> {
     let mut notes = found.notes.clone();
+    notes.extend_from_slice(&symbols.opaque);
     if let Some(evidence) = &found.evidence {
         if evidence.diverged && options.replay.is_some() && kind(&evidence.kind).is_some() {
             notes.push(

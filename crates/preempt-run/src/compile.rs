@@ -1,5 +1,6 @@
 //! The command line of the real compiler.
 
+use crate::runtime;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::Command;
@@ -23,12 +24,6 @@ impl Language {
     }
 }
 
-/// Functions that the program calls by name and the sanitizer does not mark.
-const WRAPPED: [&str; 10] = [
-    "memcpy", "memmove", "memset", "memcmp", "strlen", "strcpy", "strncpy", "strcmp", "strncmp",
-    "strchr",
-];
-
 /// The compiler with the user's arguments and ours, or a sentence that says why not.
 pub fn compile(
     language: Language,
@@ -48,6 +43,12 @@ pub fn compile(
     } else {
         command.args(["--param", "tsan-distinguish-volatile=1"]);
     }
+    // Compilers know these functions, and put instructions in their place that the sanitizer does not mark.
+    command.args(runtime::wrapped().into_iter().map(|function| format!("-fno-builtin-{function}")));
+    command.arg("-U_FORTIFY_SOURCE");
+    if language == Language::CPlusPlus {
+        command.arg("-isystem").arg(runtime.join(runtime::HEADERS));
+    }
     if links(arguments) {
         command.arg("-L").arg(runtime);
         let mut path = OsString::from("-Wl,-rpath,");
@@ -55,14 +56,17 @@ pub fn compile(
         command.arg(path);
         // Without delay, so that no address is resolved in the middle of an execution.
         command.arg("-Wl,-z,now");
-        for function in WRAPPED {
-            command.arg(format!("-Wl,--wrap={function}"));
-        }
+        command.args(wrapping());
         if is_clang(&compiler) {
             command.args(["-Wl,--no-as-needed", "-lpreempt_c_runtime", "-Wl,--as-needed"]);
         }
     }
     Ok(command)
+}
+
+/// The options by which calls of functions that the sanitizer does not mark are calls of ours.
+pub fn wrapping() -> impl Iterator<Item = String> {
+    runtime::wrapped().into_iter().map(|function| format!("-Wl,--wrap={function}"))
 }
 
 /// Whether this command line ends with linking.

@@ -34,6 +34,9 @@ pub struct Found {
     pub rows: Vec<Row>,
     /// Whether the program has memory orders that allow stale choices, and these were explored.
     pub weak: bool,
+    /// What was left out although it is within the bounds.
+    #[serde(default)]
+    pub unexplored: Vec<String>,
     /// Lines worth knowing.
     pub notes: Vec<String>,
     /// The parts of the process.

@@ -12,6 +12,7 @@
 pub mod claim;
 pub mod compile;
 pub mod found;
+mod opaque;
 pub mod run;
 pub mod runtime;
 mod shown;

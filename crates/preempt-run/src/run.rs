@@ -90,6 +90,12 @@ pub struct Options {
     pub replay: Option<String>,
     /// With `replay`: under this debugger.
     pub debugger: Option<String>,
+    /// The file that is the standard input of each execution.
+    pub input: Option<PathBuf>,
+    /// The least and the greatest of the values that `__VERIFIER_nondet_int` and its relatives return.
+    pub values: (i64, i64),
+    /// Whether executions are sampled beside a search that takes long.
+    pub sample: bool,
     /// Seconds without an operation after which a thread is taken to compute without end.
     pub patience: u64,
 }
@@ -119,6 +125,9 @@ impl Options {
             output: false,
             replay: None,
             debugger: None,
+            input: None,
+            values: (0, 3),
+            sample: true,
             patience: 10,
         }
     }
@@ -240,6 +249,7 @@ fn stopped(halt: &str) -> Found {
         racy: 0,
         rows: Vec::new(),
         weak: false,
+        unexplored: Vec::new(),
         notes: Vec::new(),
         modules: Vec::new(),
         unsupported: None,
@@ -362,6 +372,11 @@ fn settings(options: &Options, report: &Path) -> String {
     add("exit_code", &switch(options.exit_code));
     add("unjoined", &switch(options.unjoined));
     add("output", &switch(options.output));
+    if let Some(path) = &options.input {
+        add("input", &path.display());
+    }
+    add("sample", &switch(options.sample));
+    add("values", &format!("{} {}", options.values.0, options.values.1));
     let patience = if options.debugger.is_some() { 0 } else { options.patience };
     add("patience", &patience);
     if let Some(schedule) = &options.replay {

@@ -4,6 +4,7 @@
 //! user's cache, or what `PREEMPT_RUNTIME_DIR` names. The folder's name holds a hash of the content,
 //! so versions do not meet.
 
+use object::{Object, ObjectSymbol};
 use std::fs;
 use std::hash::Hasher;
 use std::io;
@@ -19,9 +20,31 @@ pub const NAME: &str = "libpreempt_c_runtime.so";
 /// The name under which gcc asks for the sanitizer's library.
 const ALIAS: &str = "libtsan.so";
 
+/// Stands before the header of libstdc++ that says which templates are in its shared library: none. So strings and
+/// streams are compiled with the program, and what they do to memory is marked.
+const CONFIGURATION: (&str, &str) = (
+    "include/bits/c++config.h",
+    "#pragma GCC system_header\n#include_next <bits/c++config.h>\n\
+     #undef _GLIBCXX_EXTERN_TEMPLATE\n#define _GLIBCXX_EXTERN_TEMPLATE 0\n",
+);
+
+/// The folder of headers in front of the compiler's own, in the folder of the library.
+pub(crate) const HEADERS: &str = "include";
+
 /// Whether C programs can be run on this kind of machine.
 pub fn is_supported() -> bool {
     !LIBRARY.is_empty()
+}
+
+/// The functions of the C library that it stands in front of where the linker is told so: those that it has as
+/// `__wrap_NAME`.
+pub fn wrapped() -> Vec<String> {
+    let Ok(library) = object::File::parse(LIBRARY) else { return Vec::new() };
+    let own = |symbol: object::Symbol<'_, '_>| {
+        let name = symbol.name().ok()?.strip_prefix("__wrap_")?;
+        symbol.is_definition().then(|| name.to_string())
+    };
+    library.dynamic_symbols().filter_map(own).collect()
 }
 
 /// Where everything is kept that programs are linked with.
@@ -36,12 +59,14 @@ pub fn folder() -> io::Result<PathBuf> {
     let library = folder.join(NAME);
     if fs::metadata(&library).is_ok_and(|known| known.len() == LIBRARY.len() as u64)
         && folder.join(ALIAS).exists()
+        && folder.join(CONFIGURATION.0).exists()
     {
         return Ok(folder);
     }
-    fs::create_dir_all(&folder)?;
+    fs::create_dir_all(folder.join(HEADERS).join("bits"))?;
     install(&folder, NAME, |path| fs::write(path, LIBRARY))?;
     install(&folder, ALIAS, link)?;
+    install(&folder, CONFIGURATION.0, |path| fs::write(path, CONFIGURATION.1))?;
     Ok(folder)
 }
 

@@ -4,6 +4,7 @@
 //! innermost that is not in a library (`std::atomic` of C++, core and std of Rust, packages of a registry).
 
 use crate::found::{Module, Place};
+use crate::opaque;
 use object::{Object, ObjectSymbol};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -46,6 +47,8 @@ impl Call {
 /// The debug information of a process.
 pub struct Symbols {
     parts: Vec<Part>,
+    /// What cannot be seen, a line each.
+    pub(crate) opaque: Vec<String>,
     /// What was looked up.
     known: RefCell<HashMap<u64, Vec<Call>>>,
     /// Lines of the files that were asked for.
@@ -70,7 +73,8 @@ impl Symbols {
                 part(&file, module.base)
             })
             .collect();
-        Symbols { parts, known: RefCell::default(), texts: RefCell::default() }
+        let opaque = opaque::notes(program, modules);
+        Symbols { parts, opaque, known: RefCell::default(), texts: RefCell::default() }
     }
 
     /// Where a call that returns to `pc` is written.

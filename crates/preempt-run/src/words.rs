@@ -119,6 +119,7 @@ pub(crate) fn describe(names: &Names<'_>, threads: &[String], event: &Event) -> 
         }
         "yield" if event.first == 1 => "sleep".into(),
         "yield" => "yield".into(),
+        "choose" if event.first > 1 => format!("choose -> {}", event.result),
         "choose" => "exit".into(),
         "load" => format!("load {} -> {}", name(), number(event.result)),
         "store" if event.number && event.first == 0 && event.after == 0 => {

@@ -14,22 +14,16 @@ use preempt_explore::{
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What is said where something was left out.
-const CUTS: [(Cut, &str); 4] = [
-    (
-        Cut::Rounds,
-        "of loops that give up after more than 8 rounds, only that they see the next change or give up",
-    ),
-    (
-        Cut::GivingUpLate,
-        "of loops that count more than 1000 rounds, not that they give up while others can move",
-    ),
-    (
-        Cut::Timeouts,
-        "of timeouts while others can move, only as many per execution as Check::timeouts says",
-    ),
-    (Cut::Failures, "of compare_exchange_weak, only so many failures for no reason in a row"),
-];
+/// What is said where something was left out, with what a test can change about it.
+fn words(cut: Cut) -> &'static str {
+    match cut {
+        Cut::Timeouts => {
+            "of timeouts while others can move, only as many per execution as Check::timeouts says"
+        }
+        Cut::Failures => "of compare_exchange_weak, only so many failures for no reason in a row",
+        cut => cut.words(),
+    }
+}
 
 /// What is said of a schedule that is no execution of the test.
 const MISFIT: &str = "the schedule does not fit this test: it could not be followed to its end, so nothing was repeated";
@@ -135,10 +129,9 @@ pub(crate) fn explore_here(job: &Job<'_>) -> Found {
         Halt::States => Some(Reason::States),
         Halt::Done | Halt::Failure | Halt::Restart => None,
     };
-    let cut = |(cut, _): &&(Cut, _)| {
-        learnt.names.has_cut(*cut) && !(*cut == Cut::Rounds && learnt.rules.all_rounds)
-    };
-    let unexplored = CUTS.iter().filter(cut).map(|(_, words)| *words).collect();
+    let is_cut =
+        |cut: &Cut| learnt.names.has_cut(*cut) && !(*cut == Cut::Rounds && learnt.rules.all_rounds);
+    let unexplored = Cut::ALL.into_iter().filter(is_cut).map(words).collect();
     Found { statistics, failure, reason, notes, unexplored }
 }
 

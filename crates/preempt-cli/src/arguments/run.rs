@@ -57,6 +57,22 @@ pub(crate) struct ProgramArguments {
     #[arg(long, help_heading = "Properties")]
     pub(crate) unjoined: bool,
 
+    /// The standard input of each execution; without it, what a shell's `<` gives, or nothing
+    #[arg(long, value_name = "FILE", help_heading = "Search")]
+    pub(crate) input: Option<PathBuf>,
+    /// What __VERIFIER_nondet_int and its relatives return: each value of this range
+    #[arg(
+        long,
+        value_name = "LOW..HIGH",
+        default_value = "0..3",
+        value_parser = values,
+        allow_hyphen_values = true,
+        help_heading = "Search"
+    )]
+    pub(crate) values: (i64, i64),
+    /// Whether a search that takes long has a companion that samples executions
+    #[arg(long, value_enum, value_name = "on|off", default_value = "on", help_heading = "Search")]
+    pub(crate) sample: Switch,
     /// Memory model of atomic operations: RC11, a model of C11 and C++20, or sequential consistency
     // `--memory` is a size everywhere else; here it was the model once.
     #[arg(
@@ -132,4 +148,18 @@ pub(crate) enum RunBackend {
     Restart,
     Fork,
     Threads,
+}
+
+/// A range of values, both ends of which belong to it.
+fn values(text: &str) -> Result<(i64, i64), String> {
+    const MOST: i64 = 1 << 16;
+    let (low, high) = text.split_once("..").ok_or("a range is written LOW..HIGH")?;
+    let number =
+        |word: &str| word.trim().parse::<i64>().map_err(|error| format!("{word}: {error}"));
+    let (low, high) = (number(low)?, number(high)?);
+    match high.checked_sub(low) {
+        Some(0..MOST) => Ok((low, high)),
+        Some(MOST..) => Err(format!("a range has at most {MOST} values")),
+        _ => Err(format!("{high} is less than {low}")),
+    }
 }

@@ -1,0 +1,101 @@
+//! Memory that C programs must not use: behind a block, after `free`, of a function that has returned. And what is
+//! left out of a search is part of its sentence.
+
+mod c_programs;
+
+use c_programs::{compile, has, program, root, run};
+
+/// Bytes of a block of ten are used: those of it, and those around it.
+#[test]
+fn what_lies_around_a_block_is_not_used() {
+    if !has("gcc") {
+        return;
+    }
+    let uses = [
+        ("last", "p[9] = 1; memset(p, 0, 10); sink = memcmp(p, p, 10)", None),
+        ("resized", "p = realloc(p, 100); p[99] = 1", None),
+        ("aligned", "p = aligned_alloc(64, 64); p[63] = 1; free(p)", None),
+        ("behind", "p[10] = 1", Some("behind a block of 10 bytes")),
+        ("reads_behind", "sink = p[10]", Some("behind a block of 10 bytes")),
+        ("far_behind", "p[40] = 1", Some("behind a block of 10 bytes")),
+        ("before", "p[-1] = 1", Some("memory outside of all blocks")),
+        ("sets_behind", "memset(p, 0, 11)", Some("behind a block of 10 bytes")),
+        ("copies_behind", "char own[64]; memcpy(own, p, 20)", Some("behind a block of 10 bytes")),
+        (
+            "in_between",
+            "p = malloc(40); char *q = malloc(8); *q = 1; memset(p, 0, 60)",
+            Some("behind a block of 40 bytes"),
+        ),
+        ("of_nothing", "p = malloc(0); *p = 1", Some("behind a block of 0 bytes")),
+        ("a_number", "*(int *)(p + 8) = 1", Some("behind a block of 10 bytes")),
+        ("string", "memset(p, 'x', 10); sink = strlen(p)", Some("behind a block of 10 bytes")),
+    ];
+    for (name, text, expected) in uses {
+        let text = format!(
+            "#include <string.h>\nstatic volatile int sink;\nint main(void) {{ char *p = malloc(10); {text}; return 0; }}\n"
+        );
+        let (_, report) = run(&program(&format!("block_{name}"), &text), &[]);
+        match expected {
+            None => assert_eq!(report["verdict"], "holds", "{name}: {report}"),
+            Some(words) => {
+                assert_eq!(report["violation"]["kind"], "misuse", "{name}: {report}");
+                assert!(report["claim"].to_string().contains(words), "{name}: {report}");
+            }
+        }
+    }
+}
+
+/// A thread looks at a variable of the function that has started it, which may have returned.
+#[test]
+fn variables_of_functions_that_have_returned_are_not_used() {
+    if !has("gcc") {
+        return;
+    }
+    let text = |joins: &str| {
+        format!(
+            "#include <stdatomic.h>\nstatic pthread_t t; static atomic_int go; static volatile int sink;\n\
+             static void *work(void *p) {{ atomic_load(&go); sink = *(int *)p; return 0; }}\n\
+             static void start(void) {{ int own = 5; pthread_create(&t, 0, work, &own); {joins} }}\n\
+             int main(void) {{ start(); atomic_store(&go, 1); return 0; }}\n"
+        )
+    };
+    for backend in ["restart", "fork"] {
+        let options = ["--backend", backend];
+        let (_, report) = run(&program("keeps_its_frame", &text("pthread_join(t, 0);")), &options);
+        assert_eq!(report["verdict"], "holds", "{report}");
+        let (_, report) = run(&program("loses_its_frame", &text("")), &options);
+        assert_eq!(report["violation"]["kind"], "misuse", "{report}");
+        assert!(report["claim"].to_string().contains("has returned"), "{report}");
+    }
+}
+
+#[test]
+fn what_is_left_out_is_in_the_sentence() {
+    if !has("gcc") {
+        return;
+    }
+    let text = |rounds: u32| {
+        format!(
+            "#include <stdatomic.h>\nstatic atomic_int flag;\n\
+             static void *work(void *p) {{ for (int i = 0; i < {rounds} && !atomic_load(&flag); i++) {{ }} return p; }}\n\
+             int main(void) {{ pthread_t t; pthread_create(&t, 0, work, 0); atomic_store(&flag, 1);\n\
+             pthread_join(t, 0); return 0; }}\n"
+        )
+    };
+    for (rounds, words) in [(200, "of loops that give up"), (100_000, "of loops that count")] {
+        let (_, report) = run(&program(&format!("gives_up_after_{rounds}"), &text(rounds)), &[]);
+        assert_eq!(report["verdict"], "holds", "{report}");
+        assert!(report["claim"].to_string().contains(words), "{report}");
+    }
+    let text = "#include <time.h>\nstatic pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; static pthread_cond_t c;\n\
+        static void *work(void *p) { struct timespec soon = {1, 0}; pthread_mutex_lock(&m);\n\
+        for (int i = 0; i < 3; i++) pthread_cond_timedwait(&c, &m, &soon); pthread_mutex_unlock(&m); return p; }\n\
+        int main(void) { pthread_t t; pthread_create(&t, 0, work, 0); for (int i = 0; i < 3; i++) {\n\
+        pthread_mutex_lock(&m); pthread_cond_signal(&c); pthread_mutex_unlock(&m); } pthread_join(t, 0); return 0; }\n";
+    let (_, report) = run(&program("times_out_often", text), &[]);
+    assert_eq!(report["verdict"], "holds", "{report}");
+    assert!(report["claim"].to_string().contains("of timeouts"), "{report}");
+    let (_, report) =
+        run(&compile(&root().join("models/native/spin_wait.c"), &[], ["gcc", "g++"]), &[]);
+    assert!(!report["claim"].to_string().contains("of loops"), "{report}");
+}

@@ -1,0 +1,261 @@
+//! C and C++ programs that wait in loops of all shapes, and use memory that others have made: the right verdict, never "not
+//! deterministic".
+
+mod c_programs;
+
+use c_programs::{compile, folder, has, program, run};
+
+const USES: &str = "#include <stdatomic.h>\nstatic atomic_int x, y; static int data;\n";
+
+/// Two threads beside the main one, and what is expected.
+fn check(name: &str, text: &str, options: &[&str], expected: &str) {
+    let (_, report) = run(&program(name, &format!("{USES}{text}")), options);
+    let kind = report["violation"]["kind"].as_str();
+    let found = kind.unwrap_or_else(|| report["verdict"].as_str().unwrap_or_default());
+    assert_eq!(found, expected, "{name}: {report}");
+}
+
+fn two(first: &str, second: &str, main: &str) -> String {
+    format!(
+        "static void *first(void *p) {{ {first} return p; }}\nstatic void *second(void *p) {{ {second} return p; }}\n\
+         int main(void) {{ pthread_t a, b; pthread_create(&a, 0, first, 0); pthread_create(&b, 0, second, 0); {main}\n\
+         pthread_join(a, 0); pthread_join(b, 0); return 0; }}\n"
+    )
+}
+
+#[test]
+fn loops_that_wait_are_recognised_in_every_shape() {
+    if !has("gcc") {
+        return;
+    }
+    let waits = "static void wait(void) { while (!x); }\n";
+    check(
+        "waits_in_a_call",
+        &format!("{waits}{}", two("data = 1; x = 1;", "", "wait(); assert(data == 1);")),
+        &[],
+        "holds",
+    );
+    // Two reads of the same number in a round, at two places, with a variable of four bytes beside what was left on the stack.
+    let twice = "do { if (atomic_load_explicit(&x, memory_order_acquire) == 3) break; }\n\
+                 while (atomic_load_explicit(&x, memory_order_relaxed) != 0);";
+    check(
+        "reads_twice",
+        &two(
+            twice,
+            "for (int i = 1; i <= 3; i++) atomic_store_explicit(&x, i, memory_order_relaxed);",
+            "",
+        ),
+        &[],
+        "holds",
+    );
+    let exchanges = "int r = 0; do { int e = 0; r = atomic_compare_exchange_strong(&x, &e, 1); } while (!r); data++; x = 0;";
+    check("exchanges", &two(exchanges, exchanges, ""), &[], "holds");
+    check(
+        "waits_for_two",
+        &two(
+            "int r; do { r = x; } while (!r); y = 1;",
+            "x = 1;",
+            "int r; do { r = y; } while (r != 1);",
+        ),
+        &[],
+        "holds",
+    );
+    check("waits_for_nothing", &two("while (!x);", "", ""), &[], "livelock");
+    // Plain variables, where races are no violations.
+    check(
+        "waits_for_a_plain_one",
+        &two("while (!data);", "data = 1;", ""),
+        &["--races", "off"],
+        "holds",
+    );
+}
+
+/// Threads may end the program after `main` has left it to them.
+#[test]
+fn threads_end_the_program_after_main() {
+    if !has("gcc") {
+        return;
+    }
+    let text = "static void *work(void *p) { x++; exit(0); }\n\
+        int main(void) { pthread_t a, b; pthread_create(&a, 0, work, 0); pthread_create(&b, 0, work, 0); x++;\n\
+        pthread_exit(0); }\n";
+    check("ends_after_main", text, &[], "holds");
+}
+
+/// Memory of the heap must be handed over: whoever uses it comes after its allocation.
+#[test]
+fn memory_is_handed_over_before_it_is_used() {
+    if !has("gcc") {
+        return;
+    }
+    let text = |load: &str| {
+        let uses = format!(
+            "int *r = atomic_load_explicit(&shared, {load}); if (r) __atomic_store_n(r, 1, __ATOMIC_RELAXED);"
+        );
+        format!(
+            "static _Atomic(int *) shared;\n{}",
+            two("shared = calloc(1, sizeof(int));", &uses, "")
+        )
+    };
+    check("handed_over", &text("memory_order_acquire"), &[], "holds");
+    check("not_handed_over", &text("memory_order_relaxed"), &[], "data_race");
+}
+
+/// A stack without locks over an array of atomic numbers on the heap, filled in a constructor and indexed by what is read: the
+/// search goes on from one bound to the next.
+#[test]
+fn arrays_of_atomics_on_the_heap_are_deterministic() {
+    if !has("g++") {
+        return;
+    }
+    let text = "#include <atomic>\n#include <thread>\n#include <vector>\n\
+        struct Cell { std::atomic<int> value, next; };\n\
+        struct Stack { std::vector<Cell> cells; std::atomic<int> head{0}, count;\n\
+        Stack(int n) : cells(n), count(n) { for (int i = 0; i < n; i++) cells[i].next = i + 1 < n ? i + 1 : -1; }\n\
+        int pop() { while (count > 1) { int first = head, next = cells[first].next.exchange(-1);\n\
+        if (next >= 0) { int expected = first; if (head.compare_exchange_strong(expected, next)) { count--; return first; }\n\
+        cells[first].next.exchange(next); } } return -1; }\n\
+        void push(int i) { int first; do { first = head; cells[i].next = first; }\n\
+        while (!head.compare_exchange_strong(first, i)); count++; } };\n\
+        static Stack *stack;\n\
+        static void work(int id) { int i; while ((i = stack->pop()) < 0) { } stack->cells[i].value = id; stack->push(i); }\n\
+        int main() { stack = new Stack(3); std::thread a(work, 1), b(work, 2); a.join(); b.join(); delete stack; }\n";
+    let source = folder().join("lock_free_stack.cc");
+    std::fs::write(&source, text).expect("a program");
+    for options in [&[][..], &["-O2"]] {
+        let (_, report) =
+            run(&compile(&source, options, ["gcc", "g++"]), &["--bound", "2", "--time", "60s"]);
+        assert_eq!(report["verdict"], "holds_within_bound", "{report}");
+    }
+}
+
+/// A robust mutex is released when its holder ends, and tells the next one.
+#[test]
+fn robust_mutexes_tell_that_their_holder_has_ended() {
+    if !has("gcc") {
+        return;
+    }
+    let text = |next: &str, robust: bool| {
+        let robust =
+            if robust { "pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST);" } else { "" };
+        format!(
+            "#include <errno.h>\nstatic pthread_mutex_t m; static pthread_cond_t c = PTHREAD_COND_INITIALIZER;\n\
+             static void *work(void *p) {{ assert(pthread_mutex_lock(&m) == 0); data = 1; return p; }}\n\
+             int main(void) {{ pthread_mutexattr_t a; pthread_t t; pthread_mutexattr_init(&a); {robust}\n\
+             pthread_mutex_init(&m, &a); pthread_create(&t, 0, work, 0); {next} return 0; }}\n"
+        )
+    };
+    let joined = "pthread_join(t, 0); int r = pthread_mutex_lock(&m);";
+    let cases = [
+        (
+            "holder_ended",
+            format!(
+                "{joined} assert(r == EOWNERDEAD && data == 1); assert(pthread_mutex_consistent(&m) == 0);\n\
+          pthread_mutex_unlock(&m); assert(pthread_mutex_lock(&m) == 0); pthread_mutex_unlock(&m);"
+            ),
+            true,
+            "holds",
+        ),
+        (
+            "holder_may_have_ended",
+            "int r = pthread_mutex_lock(&m); assert(r == 0 || r == EOWNERDEAD);\n\
+          if (r) pthread_mutex_consistent(&m); pthread_mutex_unlock(&m); pthread_join(t, 0);"
+                .into(),
+            true,
+            "holds",
+        ),
+        (
+            "holder_is_not_told",
+            "int r = pthread_mutex_lock(&m); assert(r == 0);".into(),
+            true,
+            "assertion",
+        ),
+        (
+            "not_made_consistent",
+            format!(
+                "{joined} pthread_mutex_unlock(&m); assert(pthread_mutex_lock(&m) == ENOTRECOVERABLE);\n\
+          assert(pthread_mutex_trylock(&m) == ENOTRECOVERABLE);"
+            ),
+            true,
+            "holds",
+        ),
+        (
+            "consistent_for_no_reason",
+            "pthread_join(t, 0); assert(pthread_mutex_consistent(&m) == EINVAL);".into(),
+            true,
+            "holds",
+        ),
+        ("not_robust", joined.into(), false, "deadlock"),
+    ];
+    for (name, next, robust, expected) in cases {
+        check(name, &text(&next, robust), &[], expected);
+    }
+}
+
+/// What programs tell the thread sanitizer links, and hides no race; contexts of the program's own are refused.
+#[test]
+fn annotations_of_the_sanitizer_link() {
+    if !has("gcc") {
+        return;
+    }
+    let declared = "void AnnotateHappensBefore(const char *, int, void *); void AnnotateHappensAfter(const char *, int, void *);\n\
+        void __tsan_mutex_pre_lock(void *, unsigned); void __tsan_mutex_post_lock(void *, unsigned, int);\n\
+        void *__tsan_create_fiber(unsigned); void __tsan_switch_to_fiber(void *, unsigned);\n";
+    let claims = "__tsan_mutex_pre_lock(&x, 0); __tsan_mutex_post_lock(&x, 0, 0); AnnotateHappensAfter(\"\", 1, &x);";
+    let orders = "AnnotateHappensBefore(\"\", 1, &x);";
+    check(
+        "annotated",
+        &format!(
+            "{declared}{}",
+            two(&format!("data = 1; {orders}"), &format!("{claims} x = data;"), "")
+        ),
+        &[],
+        "data_race",
+    );
+    check(
+        "annotated_rightly",
+        &format!("{declared}{}", two(&format!("x = 1; {orders}"), &format!("{claims} y = x;"), "")),
+        &[],
+        "holds",
+    );
+    check(
+        "fibers",
+        &format!("{declared}{}", two("__tsan_switch_to_fiber(__tsan_create_fiber(0), 0);", "", "")),
+        &[],
+        "inconclusive",
+    );
+}
+
+/// A queue between two threads: each keeps what it has last read about the other end, in memory, and writes it again in
+/// each round of waiting.
+#[test]
+fn rewriting_the_same_value_is_waiting() {
+    if !has("g++") {
+        return;
+    }
+    let text = |order: &str| {
+        format!(
+            "#include <atomic>\n#include <cassert>\n#include <thread>\n#include <vector>\n\
+             struct Queue {{ std::vector<int> slots; size_t size; std::atomic<size_t> written{{0}}, read{{0}};\n\
+             size_t known_read = 0, known_written = 0; Queue(size_t n) : slots(n), size(n) {{ }}\n\
+             void push(int value) {{ size_t at = written.load(std::memory_order_relaxed), next = (at + 1) % size;\n\
+             while (next == known_read) known_read = read.load(std::memory_order_acquire);\n\
+             slots[at] = value; written.store(next, std::memory_order_{order}); }}\n\
+             int *front() {{ size_t at = read.load(std::memory_order_relaxed);\n\
+             if (at == known_written) {{ known_written = written.load(std::memory_order_acquire); if (at == known_written) return nullptr; }}\n\
+             return &slots[at]; }}\n\
+             void pop() {{ size_t at = read.load(std::memory_order_relaxed); read.store((at + 1) % size, std::memory_order_release); }} }};\n\
+             int main() {{ Queue queue(2); std::thread other([&] {{ for (int i = 0; i < 2; i++) {{ int *p;\n\
+             while (!(p = queue.front())) {{ }} assert(*p == i); queue.pop(); }} }});\n\
+             for (int i = 0; i < 2; i++) queue.push(i); other.join(); }}\n"
+        )
+    };
+    for options in [&[][..], &["-O2"]] {
+        for (order, expected) in [("release", "holds"), ("relaxed", "violated")] {
+            let source = folder().join(format!("queue_{order}.cc"));
+            std::fs::write(&source, text(order)).expect("a program");
+            let (_, report) = run(&compile(&source, options, ["gcc", "g++"]), &["--time", "60s"]);
+            assert_eq!(report["verdict"], expected, "{options:?} {order}: {report}");
+        }
+    }
+}
