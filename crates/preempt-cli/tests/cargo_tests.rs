@@ -193,6 +193,26 @@ fn looking_into_what_was_not_acquired_is_a_race() {
     assert_eq!(value["violation"]["preemptions"], 2, "{value}");
 }
 
+/// Slices are compared by a function of the C library, which reads both.
+#[test]
+fn comparing_slices_reads_them() {
+    let text = r#"
+        use std::{cell::UnsafeCell, sync::Arc, thread};
+        struct C(UnsafeCell<[u8; 40]>);
+        unsafe impl Sync for C {}
+        #[test] fn compares() {
+            let c = Arc::new(C(UnsafeCell::new([0; 40])));
+            let d = c.clone();
+            let t = thread::spawn(move || unsafe { (*d.0.get())[20] = 1 });
+            let other = std::hint::black_box(vec![2u8; 40]);
+            let _ = std::hint::black_box(unsafe { (&(*c.0.get()))[..] == other[..] });
+            t.join().unwrap();
+        }
+    "#;
+    let value = Crate::library(text).run(&["test", "--", "--json"]).test("compares");
+    assert_eq!(value["violation"]["kind"], "data_race", "{value}");
+}
+
 #[test]
 fn tests_are_chosen_as_with_libtest() {
     let text = "#[test] fn ab() {} #[test] fn abc() {} #[test] #[ignore] fn later() {}\n";

@@ -99,3 +99,24 @@ fn what_is_left_out_is_in_the_sentence() {
         run(&compile(&root().join("models/native/spin_wait.c"), &[], ["gcc", "g++"]), &[]);
     assert!(!report["claim"].to_string().contains("of loops"), "{report}");
 }
+
+/// A program whose assertions are compiled out says so.
+#[test]
+fn missing_assertions_are_noted() {
+    if !has("gcc") {
+        return;
+    }
+    let source = c_programs::folder().join("no_assertions.c");
+    let text = "#include <assert.h>\nint main(void) { assert(0); return 0; }\n";
+    std::fs::write(&source, text).expect("a program");
+    for compilers in
+        [["gcc", "g++"], ["clang", "clang++"]].into_iter().filter(|names| has(names[0]))
+    {
+        let (_, report) = run(&compile(&source, &["-DNDEBUG", "-O2"], compilers), &[]);
+        assert_eq!(report["verdict"], "holds", "{report}");
+        assert!(report["notes"].to_string().contains("-DNDEBUG"), "{compilers:?}: {report}");
+        let (_, report) = run(&compile(&source, &[], compilers), &[]);
+        assert_eq!(report["violation"]["kind"], "assertion", "{report}");
+        assert!(!report["notes"].to_string().contains("-DNDEBUG"), "{report}");
+    }
+}

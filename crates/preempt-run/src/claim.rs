@@ -272,6 +272,9 @@ fn points(found: &Found) -> String {
 fn notes(options: &Options, found: &Found, symbols: &Symbols) -> Vec<String> {
     let mut notes = found.notes.clone();
     notes.extend_from_slice(&symbols.opaque);
+    if symbols.has_no_assertions() {
+        notes.push("assertions are compiled out (-DNDEBUG)".into());
+    }
     if let Some(evidence) = &found.evidence {
         if evidence.diverged && options.replay.is_some() && kind(&evidence.kind).is_some() {
             notes.push(

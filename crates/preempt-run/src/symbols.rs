@@ -3,6 +3,7 @@
 //! A step is shown at the line that the user wrote: of the calls that led to it, inlined ones too, the
 //! innermost that is not in a library (`std::atomic` of C++, core and std of Rust, packages of a registry).
 
+use crate::compile::NO_ASSERTIONS;
 use crate::found::{Module, Place};
 use crate::opaque;
 use object::{Object, ObjectSymbol};
@@ -26,6 +27,7 @@ struct Part {
     lines: Option<addr2line::Loader>,
     /// Address relative to the base, size, name; in order.
     symbols: Vec<(u64, u64, String)>,
+    has_no_assertions: bool,
     end: u64,
 }
 
@@ -75,6 +77,11 @@ impl Symbols {
             .collect();
         let opaque = opaque::notes(program, modules);
         Symbols { parts, opaque, known: RefCell::default(), texts: RefCell::default() }
+    }
+
+    /// Whether the program or one of its libraries has assertions that are compiled out.
+    pub(crate) fn has_no_assertions(&self) -> bool {
+        self.parts.iter().any(|part| part.has_no_assertions)
     }
 
     /// Where a call that returns to `pc` is written.
@@ -183,8 +190,9 @@ impl Symbols {
 fn part(file: &Path, base: u64) -> Part {
     let bytes = std::fs::read(file).unwrap_or_default();
     let mut symbols = Vec::new();
-    let mut end = 0;
+    let (mut end, mut has_no_assertions) = (0, false);
     if let Ok(object) = object::File::parse(&*bytes) {
+        has_no_assertions = object.symbols().any(|symbol| symbol.name() == Ok(NO_ASSERTIONS));
         for symbol in object.symbols().filter(|symbol| symbol.is_definition()) {
             if let Ok(name) = symbol.name()
                 && symbol.address() != 0
@@ -198,7 +206,13 @@ fn part(file: &Path, base: u64) -> Part {
             object.segments().map(|segment| segment.address() + segment.size()).max().unwrap_or(0);
     }
     symbols.sort();
-    Part { base, lines: addr2line::Loader::new(file).ok(), symbols, end: base + end }
+    Part {
+        base,
+        lines: addr2line::Loader::new(file).ok(),
+        symbols,
+        has_no_assertions,
+        end: base + end,
+    }
 }
 
 /// Whether a file belongs to a library or to the language, not to what the user works on.
