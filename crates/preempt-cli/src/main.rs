@@ -28,6 +28,8 @@ mod resume;
 mod run;
 #[cfg(feature = "serve")]
 mod serve;
+#[cfg(unix)]
+mod shell;
 mod simulate;
 mod spin_flags;
 mod spin_text;
@@ -110,6 +112,8 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Fmt(arguments) => format::run(&arguments),
         Command::Cc { arguments } => cc::run(preempt_run::Language::C, &arguments),
         Command::CPlusPlus { arguments } => cc::run(preempt_run::Language::CPlusPlus, &arguments),
+        #[cfg(unix)]
+        Command::Shell { command } => shell::run(&command),
         Command::Run(arguments) => run::run(&arguments),
         Command::Cargo { arguments } => cargo::run(&arguments),
         #[cfg(feature = "serve")]

@@ -64,6 +64,35 @@ fn make_builds_with_the_wrappers() {
 }
 
 #[test]
+fn makefiles_that_name_a_compiler_build_in_a_shell() {
+    if skipped("make") {
+        return;
+    }
+    let project = project("in-a-shell");
+    let rules = "all: account queue\n\
+                 account: account.c\n\tgcc -O1 -o $@ $^ -pthread\n\
+                 queue: queue.cc\n\tg++ -std=c++20 -o $@ $^ -pthread\n";
+    std::fs::write(project.join("Makefile"), rules).expect("a Makefile");
+    succeeds(&project, PREEMPT, &["shell", "make"]);
+    check(&project);
+    let output = preempt().args(["shell", "sh", "-c", "exit 7"]).output().expect("preempt runs");
+    assert_eq!(output.status.code(), Some(7));
+    let output = preempt().args(["shell", "no-such-command"]).output().expect("preempt runs");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn a_static_program_is_refused_with_a_sentence() {
+    if !has("gcc") {
+        return;
+    }
+    let output = preempt().args(["cc", "-static", "account.c"]).output().expect("preempt runs");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("-static cannot be used"), "{text}");
+}
+
+#[test]
 fn cmake_builds_with_the_wrappers() {
     if skipped("cmake") || skipped("make") {
         return;

@@ -33,6 +33,14 @@ pub fn compile(
     arguments: &[OsString],
     runtime: &Path,
 ) -> Result<Command, String> {
+    let is_static = |word: &&OsString| *word == "-static" || *word == "-static-pie";
+    if let Some(word) = arguments.iter().find(is_static).filter(|_| links(arguments)) {
+        return Err(format!(
+            "{} cannot be used: the program loads our runtime, which is a shared library; single libraries may be \
+             linked statically (-Wl,-Bstatic … -Wl,-Bdynamic)",
+            word.to_string_lossy()
+        ));
+    }
     let compiler = compiler(language)?;
     let mut command = Command::new(&compiler);
     // First, so that the user's own choice of debug information comes later and wins.

@@ -146,6 +146,13 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
+    /// Run a command, or a shell, in which `cc`, `gcc`, `clang`, `c++`, `g++` and `clang++` compile for `preempt run`
+    #[cfg(unix)]
+    Shell {
+        /// The command, such as `make`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        command: Vec<OsString>,
+    },
     /// Search the schedules of a C or C++ program
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArguments>),
