@@ -32,6 +32,7 @@ pub(crate) fn note(runtime: &mut Runtime, address: usize, size: usize, how: Use,
     }
     let keep = runtime.call_sites.is_some() || !runtime.options.races;
     let frames = if keep { runtime.frames() } else { Frames::default() };
+    let step = runtime.call_sites.as_ref().map_or(0, Vec::len);
     let run = runtime.run();
     let atomic = matches!(how, Use::AtomicRead | Use::AtomicWrite);
     let touched = &mut runtime.touched;
@@ -39,7 +40,7 @@ pub(crate) fn note(runtime: &mut Runtime, address: usize, size: usize, how: Use,
         let cell = ObjectId(CELLS + cell);
         if keep {
             let frames = frames.clone();
-            touched.push(Touched { cell, thread: me, write, pc, address, frames });
+            touched.push(Touched { cell, thread: me, write, pc, address, step, frames });
         }
         if atomic {
             // It was made by the operation that has just been executed: whoever acquires what that

@@ -96,6 +96,7 @@ impl Evidence {
                         write,
                         pc: 0,
                         address: 0,
+                        step: 0,
                         frames: Frames::default(),
                     };
                     (run.ordinal(thread), found.unwrap_or_else(unknown))
@@ -365,9 +366,9 @@ fn evidence_json(evidence: &Evidence) -> Result<String, std::fmt::Error> {
         Some(accesses) => {
             let list: Vec<String> = accesses
                 .iter()
-                .map(|(thread, Touched { pc, write, address, frames, .. })| {
+                .map(|(thread, Touched { pc, write, address, step, frames, .. })| {
                     format!(
-                        "{{\"thread\":{thread},\"pc\":{pc},\"write\":{write},\"address\":{address},\"frames\":{}}}",
+                        "{{\"thread\":{thread},\"pc\":{pc},\"write\":{write},\"address\":{address},\"step\":{step},\"frames\":{}}}",
                         list(frames)
                     )
                 })

@@ -92,6 +92,8 @@ pub(crate) struct Touched {
     pub(crate) write: bool,
     pub(crate) pc: usize,
     pub(crate) address: usize,
+    /// How many steps had been taken, where those are kept.
+    pub(crate) step: usize,
     /// The calls that led there, where those of steps are kept.
     pub(crate) frames: Frames,
 }

@@ -419,10 +419,11 @@ fn message(
         return (text, line);
     }
     if let Some(race) = &evidence.race {
-        let access = |access: &crate::found::Access| {
+        let access = |access: &Access| {
             let name = threads.get(access.thread).map_or("a thread", |name| name.as_str());
             let verb = if access.write { "writes" } else { "reads" };
-            format!("{name} {verb}{}", at(symbols.place(access.pc, &access.frames).as_ref()))
+            let what = variable(access, symbols);
+            format!("{name} {verb}{what}{}", at(symbols.place(access.pc, &access.frames).as_ref()))
         };
         let text = format!(
             "data race: {} and {}, and neither happens before the other",
@@ -501,10 +502,32 @@ fn waiting(evidence: &Evidence, symbols: &Symbols, threads: &[String]) -> Vec<Wa
     stuck.iter().map(waiting).collect()
 }
 
+/// The name of what is accessed, behind a space, if it has one.
+fn variable(access: &Access, symbols: &Symbols) -> String {
+    symbols.name(access.address).map_or(String::new(), |name| format!(" {name}"))
+}
+
+/// A plain access as a step.
+fn accesses(access: &Access, symbols: &Symbols, threads: &[String]) -> TraceStep {
+    let line = symbols.place(access.pc, &access.frames).unwrap_or_default();
+    let verb = if access.write { "write" } else { "read" };
+    TraceStep {
+        process: threads.get(access.thread).cloned().unwrap_or_default(),
+        pid: access.thread,
+        partner: None,
+        file: line.file,
+        line: line.line,
+        text: format!("{verb}{}", variable(access, symbols)),
+        switch: Switch::None,
+        changes: Vec::new(),
+        output: String::new(),
+    }
+}
+
 fn trace(evidence: &Evidence, symbols: &Symbols, threads: &[String]) -> Trace {
     let mut last = None;
     let names = Names::of(evidence, symbols);
-    let steps: Vec<TraceStep> = evidence
+    let mut steps: Vec<TraceStep> = evidence
         .events
         .iter()
         .map(|event| {
@@ -537,33 +560,30 @@ fn trace(evidence: &Evidence, symbols: &Symbols, threads: &[String]) -> Trace {
             }
         })
         .collect();
-    let mut steps = shown::select(steps, &evidence.events, symbols);
+    let mut hidden = shown::hidden(&evidence.events, symbols);
+    if let Some([earlier, later]) = &evidence.race {
+        // Accesses are no scheduling points. The execution ends with the second one.
+        let place = at(symbols.place(earlier.pc, &earlier.frames).as_ref());
+        let other = threads.get(earlier.thread).map_or("a thread", |name| name.as_str());
+        let verb = if earlier.write { "write" } else { "read" };
+        let mut last = accesses(later, symbols, threads);
+        last.text.push_str(&format!(", races with the {verb} of {other}{place}"));
+        last.switch = match steps.last() {
+            Some(before) if before.pid != later.thread => Switch::Forced,
+            _ => Switch::None,
+        };
+        steps.push(last);
+        let first = earlier.step.min(steps.len() - 1);
+        steps.insert(first, accesses(earlier, symbols, threads));
+        hidden.insert(first, false);
+        hidden.push(false);
+    }
+    let mut steps = shown::keep(steps, &hidden);
     if steps.iter().any(|step| step.file != steps[0].file) {
         for step in steps.iter_mut().filter(|step| !step.file.is_empty()) {
             let file = step.file.rsplit('/').next().unwrap_or_default();
             step.text = format!("{file}: {}", step.text);
         }
-    }
-    if let Some([earlier, later]) = &evidence.race {
-        // The execution ends with the second access, which is no scheduling point.
-        let line = symbols.line(later.pc).unwrap_or_default();
-        let verb = |access: &Access| if access.write { "write" } else { "read" };
-        let other = threads.get(earlier.thread).map_or("a thread", |name| name.as_str());
-        let place = at(symbols.line(earlier.pc).as_ref());
-        steps.push(TraceStep {
-            process: threads.get(later.thread).cloned().unwrap_or_default(),
-            pid: later.thread,
-            partner: None,
-            file: line.file,
-            line: line.line,
-            text: format!("{}, races with the {} of {other}{place}", verb(later), verb(earlier)),
-            switch: match steps.last() {
-                Some(before) if before.pid != later.thread => Switch::Forced,
-                _ => Switch::None,
-            },
-            changes: Vec::new(),
-            output: String::new(),
-        });
     }
     let waiting = waiting(evidence, symbols, threads);
     let observations = Observations { waiting, ..Observations::default() };

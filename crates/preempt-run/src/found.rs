@@ -170,6 +170,12 @@ pub struct Access {
     pub pc: u64,
     /// Whether it writes.
     pub write: bool,
+    /// On what.
+    #[serde(default)]
+    pub address: u64,
+    /// How many steps had been taken before.
+    #[serde(default)]
+    pub step: usize,
     /// The calls that led there, the innermost first.
     #[serde(default)]
     pub frames: Vec<u64>,

@@ -32,13 +32,13 @@ fn is_machinery(event: &Event, symbols: &Symbols) -> bool {
     !libraries.is_empty() && (!own || libraries.iter().any(machinery))
 }
 
-/// Leaves out what is not worth showing.
-pub(crate) fn select(steps: Vec<TraceStep>, events: &[Event], symbols: &Symbols) -> Vec<TraceStep> {
-    let hidden: Vec<bool> = events.iter().map(|event| is_machinery(event, symbols)).collect();
-    keep(steps, &hidden)
+/// Which steps are not worth showing.
+pub(crate) fn hidden(events: &[Event], symbols: &Symbols) -> Vec<bool> {
+    events.iter().map(|event| is_machinery(event, symbols)).collect()
 }
 
-fn keep(steps: Vec<TraceStep>, hidden: &[bool]) -> Vec<TraceStep> {
+/// Leaves out what is hidden.
+pub(crate) fn keep(steps: Vec<TraceStep>, hidden: &[bool]) -> Vec<TraceStep> {
     let mut shown: Vec<TraceStep> = Vec::new();
     let mut steps = steps.into_iter().zip(hidden).peekable();
     while let Some((first, &is_hidden)) = steps.next() {
