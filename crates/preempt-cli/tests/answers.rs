@@ -425,9 +425,10 @@ fn a_race_has_a_step() {
     let (code, report) = c_programs::run(&program, &[]);
     assert_eq!((code, &report["violation"]["kind"]), (Some(1), &"data_race".into()));
     let steps = report["violation"]["trace"].as_array().expect("steps");
-    let last = steps.last().expect("the access that races");
-    assert!(
-        last["text"].as_str().is_some_and(|text| text.contains("races with the write of")),
-        "{last}"
-    );
+    let texts: Vec<&str> = steps.iter().filter_map(|step| step["text"].as_str()).collect();
+    let (last, before) = texts.split_last().expect("the access that races");
+    assert!(last.starts_with("write x, races with the write of"), "{texts:?}");
+    assert!(before.contains(&"write x"), "{texts:?}");
+    let message = report["violation"]["message"].as_str().expect("a message");
+    assert_eq!(message.matches("writes x at").count(), 2, "{message}");
 }
