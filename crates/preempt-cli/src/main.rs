@@ -91,6 +91,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
             promela::check::run(&arguments)
         }
         Command::Simulate(arguments) => {
+            meant::a_model(&arguments.model.file)?;
             only_promela("simulate", &arguments.model)?;
             simulate::run(&arguments)
         }
@@ -120,6 +121,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Serve(arguments) => serve::run(&arguments),
         Command::CheckCertificate { certificate, model } => certificate::run(&certificate, &model),
         Command::Kernel(model) => {
+            meant::a_model(&model.file)?;
             only_promela("kernel", &model)?;
             card::print(&model)
         }
@@ -169,7 +171,6 @@ fn is_boolean(model: &ModelArguments) -> bool {
 }
 
 fn only_promela(command: &str, model: &ModelArguments) -> Result<(), Failure> {
-    meant::a_model(&model.file)?;
     match is_boolean(model) {
         true => Err(Failure::Input(format!(
             "`{command}` runs Promela models; {} is a Boolean program",
