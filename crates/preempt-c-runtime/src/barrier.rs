@@ -5,6 +5,7 @@ use crate::entry::{entry, is_program, real};
 use crate::mutex::{holder, object};
 use crate::objects::Kind;
 use crate::runtime::inside;
+use crate::snapshot::is_static;
 use crate::task::CallSite;
 use crate::trouble::{Kind as Wrong, Trouble};
 use libc::{pthread_barrier_t, pthread_barrierattr_t};
@@ -21,11 +22,15 @@ unsafe extern "C" fn init(
     barrier: *mut pthread_barrier_t,
     attributes: *const pthread_barrierattr_t,
     count: c_uint,
-    _: usize,
+    pc: usize,
 ) -> c_int {
     if is_program() && count > 0 {
         inside(|runtime| {
             let index = object(runtime, barrier as usize, Kind::Barrier);
+            // Other memory may belong to another object by now.
+            if runtime.objects.details(index).count != 0 && is_static(barrier as usize) {
+                misuse(pc, "a barrier is initialised again before it is destroyed");
+            }
             let (run, id) = (runtime.run(), runtime.objects.id(index));
             runtime.objects.details(index).count = count;
             run.assign(id, 0);
