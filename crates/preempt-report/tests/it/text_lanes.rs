@@ -206,7 +206,7 @@ fn long_traces_are_abridged() {
         let trace = Trace { steps, cycle_start, ..Trace::default() };
         let text = lanes::render(&trace, None, &Look::plain(100).with_most_steps(100));
         assert!(text.lines().count() < 250, "{} lines", text.lines().count());
-        assert!(text.contains("25,900 more steps with 25900 preemptions"), "{text}");
+        assert!(text.contains("25,900 more steps with 25,900 preemptions"), "{text}");
         assert_eq!(text.contains("repeats for ever"), cycle_start.is_some(), "{text}");
         for shown in ["x = 0", "x = 49\n", "x = 25950", "x = 25999", "preemption 25999"] {
             assert!(text.contains(shown), "{shown}: {text}");
