@@ -21,6 +21,9 @@ pub(crate) use make::{execution, of_verdict};
 /// The format that is written and read.
 const FORMAT: u32 = 1;
 
+/// More threads than any answer is about.
+const MOST_THREADS: usize = 64;
+
 /// An answer that can be verified.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -93,6 +96,9 @@ impl Certificate {
     pub fn from_json(text: &str) -> Result<Certificate, String> {
         let wrong = |error: serde_json::Error| format!("this is not a certificate: {error}");
         let read: Certificate = serde_json::from_str(text).map_err(wrong)?;
+        if read.instances.is_some_and(|threads| threads > MOST_THREADS) {
+            return Err(format!("the certificate speaks of more than {MOST_THREADS} threads"));
+        }
         match read.preempt_certificate {
             FORMAT if read.to_json() == text => Ok(read),
             FORMAT => Err("the certificate is damaged: it is not as it was written".into()),

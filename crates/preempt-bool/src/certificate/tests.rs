@@ -161,5 +161,9 @@ fn recursion_and_endless_starts() {
                    thread t() begin while (*) do start_thread f(); od; end";
     let Answer { program, verdict, certificate } = answer(endless);
     assert_eq!(verdict, Verdict::Violated);
-    assert!(accepts(&certificate.unwrap(), &program));
+    let certificate = certificate.unwrap();
+    assert!(accepts(&certificate, &program));
+    // A certificate from elsewhere cannot ask for a thousand million threads.
+    let many = Certificate { instances: Some(1_000_000_000), ..certificate };
+    assert!(Certificate::from_json(&many.to_json()).is_err());
 }
