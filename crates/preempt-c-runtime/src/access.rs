@@ -198,7 +198,7 @@ extern "C" fn __tsan_acquire(_: usize) {}
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_release(_: usize) {}
 
-/// Memory is allocated: whoever uses it must come after that.
+/// Memory is allocated: every use of it must come after that.
 pub(crate) fn allocated(runtime: &mut Runtime, address: usize, size: usize, pc: usize) {
     /// Of a larger block, this much is looked at.
     const MOST: usize = 64 << 10;

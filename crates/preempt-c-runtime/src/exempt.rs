@@ -1,7 +1,7 @@
 //! Memory in which nothing races by definition: what the library of C++ keeps for itself.
 //!
 //! The standard streams may be used by several threads without a lock, and the library's tables of locales are filled by
-//! whoever needs them first. Templates of that library are compiled with the program, so these accesses are seen.
+//! the thread that needs them first. Templates of that library are compiled with the program, so these accesses are seen.
 
 use crate::snapshot;
 

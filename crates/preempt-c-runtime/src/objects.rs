@@ -57,9 +57,9 @@ pub(crate) struct Details {
 pub(crate) enum Condition {
     #[default]
     Consistent,
-    /// A thread has ended while it held it, and nobody has said yet that this does not matter.
+    /// A thread has ended while it held it, and the program has not said yet that this does not matter.
     OwnerDied,
-    /// It was released in that state: nobody gets it any more.
+    /// It was released in that state, and cannot be acquired any more.
     NotRecoverable,
 }
 

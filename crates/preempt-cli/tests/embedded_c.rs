@@ -1,5 +1,5 @@
 //! Models with C on the command line: every search agrees, failures have their exit codes, and nothing is
-//! compiled where nobody said so.
+//! compiled where the user did not ask for it.
 
 #[path = "../../preempt-embedded/tests/random/mod.rs"]
 mod random;
@@ -20,7 +20,7 @@ fn file(name: &str, text: &str) -> PathBuf {
 fn command(words: &[&str], path: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_preempt"));
     command.arg(words[0]).arg(path).args(&words[1..]);
-    // What tests compile is nobody's to keep.
+    // What tests compile is not kept.
     command.env("XDG_CACHE_HOME", path.with_extension("cache"));
     command
 }

@@ -379,7 +379,7 @@ fn libraries_that_are_not_seen_are_named() {
     assert!(!report["notes"].to_string().contains("libunseen"), "{report}");
 }
 
-/// Every execution has the whole standard input, whoever reads it first, and says so if it has none.
+/// Every execution has the whole standard input, whichever thread reads it first, and says so if it has none.
 #[test]
 fn input_is_given_to_each_execution() {
     if !has("gcc") {

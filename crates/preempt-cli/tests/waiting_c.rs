@@ -82,7 +82,7 @@ fn threads_end_the_program_after_main() {
     check("ends_after_main", text, &[], "holds");
 }
 
-/// Memory of the heap must be handed over: whoever uses it comes after its allocation.
+/// Memory of the heap must be handed over: every use of it comes after its allocation.
 #[test]
 fn memory_is_handed_over_before_it_is_used() {
     if !has("gcc") {

@@ -75,7 +75,7 @@ impl From<io::Error> for Trouble {
 }
 
 impl Compiler {
-    /// Compiles a text. The file is nobody else's: a library that is loaded twice from one file has its
+    /// Compiles a text. The file belongs to this call alone: a library that is loaded twice from one file has its
     /// memory once.
     pub(crate) fn compile(&self, text: &str) -> Result<TempPath, Trouble> {
         let known = self.known(text);

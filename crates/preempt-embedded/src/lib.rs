@@ -2,7 +2,7 @@
 //!
 //! [`preempt_promela::embedded`] writes the text; [`attach`] has it compiled by the system's C compiler,
 //! loads the result and hands it to the model. Compiling and running a stranger's C is not done here
-//! unasked: whoever calls [`attach`] has said that it may be.
+//! unasked: a caller of [`attach`] has said that it may be.
 //!
 //! A call is guarded: what would end the process (an invalid address, a division by zero, `abort`, a failed
 //! `assert`, `exit`) ends the call only, and becomes a fault of the model's step. Calls are made one at a time,

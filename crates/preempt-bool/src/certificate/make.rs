@@ -77,7 +77,7 @@ pub fn of_search(
     }
 }
 
-/// Nobody gets a certificate that the checker refuses.
+/// A certificate that the checker refuses is not given out.
 fn checked(
     program: &Program,
     options: &Options<'_>,

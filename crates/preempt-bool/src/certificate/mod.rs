@@ -3,7 +3,7 @@
 //! A certificate for *holds* lists states that no execution leaves and of which none is a target: an
 //! inductive invariant. A certificate for *violated* lists the states of one execution that ends at a
 //! target. `check` verifies both and shares nothing with the engines but the flow graphs; `make` writes
-//! down what the engines know. A certificate is checked before anybody gets it.
+//! down what the engines know. A certificate is checked before it is given out.
 //!
 //! The file is JSON without spaces. What is read must be what would be written: a certificate that was
 //! changed anywhere is either not readable or says something else.

@@ -2,7 +2,7 @@
 //!
 //! The linker hands the program's own calls to us (`--wrap`, for every function that this library exports as
 //! `__wrap_NAME`); clang calls some directly. Each function here says what the call accesses, then makes it. Calls from
-//! within other libraries are not seen: what they do counts as done by nobody.
+//! within other libraries are not seen: what they do counts as no access.
 //!
 //! A function is listed with its arguments, and in braces with what it accesses; what is known only afterwards follows
 //! `then`.

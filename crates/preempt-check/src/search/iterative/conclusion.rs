@@ -52,7 +52,7 @@ impl Conclusion {
         finding.bound = self.bound;
         finding.statistics = Statistics {
             matched: transitions.saturating_sub(states),
-            // A search that was cut may have stored states whose steps it has not counted yet.
+            // A search that was cut may have stored states and not yet counted their steps.
             transitions: transitions.max(states),
             depth,
             revisits,
