@@ -27,6 +27,6 @@ pub fn attach(model: &mut Model, compiler: &Compiler) -> Result<(), Trouble> {
     let text = preempt_promela::embedded::source(model);
     let object = compiler.compile(&text)?;
     let loaded = Loaded::open(&object, model.proctypes.len())?;
-    model.embedded.library = Some(Compiled(Arc::new(loaded)));
+    model.embedded.compiled = Some(Compiled(Arc::new(loaded)));
     Ok(())
 }

@@ -113,7 +113,7 @@ fn a_missing_compiler_is_named() {
     let missing = preempt_embedded::Compiler { program: "no-such-compiler".into(), ..compiler() };
     let trouble = attach(&mut model, &missing).expect_err("there is none").to_string();
     assert!(trouble.contains("no-such-compiler") && trouble.contains("PREEMPT_C_COMPILER"));
-    assert!(model.embedded.library.is_none());
+    assert!(model.embedded.compiled.is_none());
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub struct Embedded {
     /// `c_code` and `c_expr` inside of bodies and formulas.
     pub fragments: Vec<Fragment>,
     /// What was made of it.
-    pub library: Option<Compiled>,
+    pub compiled: Option<Compiled>,
 }
 
 impl Embedded {

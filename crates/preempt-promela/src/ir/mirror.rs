@@ -34,7 +34,7 @@ pub enum Cell {
 #[derive(Clone, Debug)]
 pub struct Mirror {
     /// The pieces of C.
-    pub library: Compiled,
+    pub compiled: Compiled,
     /// The scalars of all globals.
     pub globals: Vec<Cell>,
     /// The bytes of C in the global part.
@@ -102,7 +102,7 @@ impl Mirror {
             run.locals = read(&self.locals[proctype], base, state);
             run.local_tracked = state[range(&self.local_tracked[proctype], base)].to_vec();
         }
-        run.value = self.library.0.call(Call {
+        run.value = self.compiled.0.call(Call {
             fragment,
             process: process.map(|it| (it.proctype as u32, it.id as u32)),
             process_count: u32::from(state[1]),

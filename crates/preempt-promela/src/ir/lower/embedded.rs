@@ -13,7 +13,7 @@ use std::ops::Range;
 /// A model with C can only run once that is compiled.
 pub(super) fn demand_library(model: &Model) -> Result<(), LowerError> {
     let embedded = &model.embedded;
-    if embedded.is_empty() || embedded.library.is_some() {
+    if embedded.is_empty() || embedded.compiled.is_some() {
         return Ok(());
     }
     let texts = embedded.declarations.iter().chain(&embedded.functions);
@@ -26,8 +26,8 @@ pub(super) fn demand_library(model: &Model) -> Result<(), LowerError> {
 }
 
 impl<'m> Lowering<'m> {
-    pub(super) fn library(&self) -> Option<&'m dyn Library> {
-        self.model.embedded.library.as_ref().map(|library| &*library.0)
+    pub(super) fn compiled(&self) -> Option<&'m dyn Library> {
+        self.model.embedded.compiled.as_ref().map(|library| &*library.0)
     }
 
     /// Room for the bytes of C in the global part, or in the frame of a process type.
@@ -37,7 +37,7 @@ impl<'m> Lowering<'m> {
         end: &mut u32,
     ) -> Result<Range<u32>, LowerError> {
         let start = *end;
-        let bytes = self.library().map_or(0, |library| match process {
+        let bytes = self.compiled().map_or(0, |library| match process {
             Some(process) => library.initial_local(process).len(),
             None => library.initial().len(),
         });
@@ -56,7 +56,7 @@ impl<'m> Lowering<'m> {
 
     /// Says where the variables lie that C sees.
     pub(super) fn mirror_variables(&mut self) {
-        let Some(library) = self.model.embedded.library.clone() else { return };
+        let Some(compiled) = self.model.embedded.compiled.clone() else { return };
         let mut globals = Vec::new();
         for (index, variable) in self.model.globals.iter().enumerate() {
             match self.storage.globals[index] {
@@ -82,7 +82,7 @@ impl<'m> Lowering<'m> {
         }
         let tracked = self.storage.tracked.clone();
         let local_tracked = self.storage.local_tracked.clone();
-        self.program.embedded = Some(Mirror { library, globals, tracked, locals, local_tracked });
+        self.program.embedded = Some(Mirror { compiled, globals, tracked, locals, local_tracked });
         self.note_limits();
     }
 

@@ -40,7 +40,7 @@ impl Lowering<'_> {
         if let (Some(at), Some(trace)) = (self.program.layout.trace_offset, &self.program.trace) {
             bytes[at as usize] = trace.entry;
         }
-        if let Some(library) = self.library() {
+        if let Some(library) = self.compiled() {
             let tracked = self.storage.tracked.clone();
             bytes[tracked.start as usize..tracked.end as usize].copy_from_slice(library.initial());
         }
@@ -145,7 +145,7 @@ impl Lowering<'_> {
     pub(super) fn initial_frame(&mut self, index: usize) -> Result<(Vec<u8>, Vec<Op>), LowerError> {
         let mut bytes = vec![0; self.storage.frames[index].length as usize];
         let mut ops = Vec::new();
-        if let Some(library) = self.library() {
+        if let Some(library) = self.compiled() {
             let tracked = &self.storage.local_tracked[index];
             bytes[tracked.start as usize..tracked.end as usize]
                 .copy_from_slice(library.initial_local(index));
