@@ -376,21 +376,29 @@ fn long_traces(steps: u32) -> Vec<(String, &'static [&'static str])> {
 fn what_follows_a_search_belongs_to_the_limit() {
     for steps in [20_000, 200_000] {
         for (number, (text, options)) in long_traces(steps).into_iter().enumerate() {
-            for limit in ["300ms", "1500ms"] {
+            for limit in [300, 1500].map(Duration::from_millis) {
                 let path = file(&format!("long-{steps}-{number}.pml"), &text);
-                let start = Instant::now();
-                let mut command = preempt();
-                command.current_dir(folder()).arg("check").arg(&path).args(["--time", limit, "-q"]);
-                let output = command.args(options).output().expect("the command runs");
-                let (took, text) = (start.elapsed(), said(&output));
-                let limit = Duration::from_millis(limit.trim_end_matches("ms").parse().unwrap());
-                assert!(took < limit + Duration::from_secs(2), "{options:?}: {took:?}\n{text}");
-                assert!(matches!(output.status.code(), Some(1 | 3)), "{options:?}\n{text}");
-                // What was found is never denied.
-                assert!(!text.contains("holds"), "{options:?}\n{text}");
+                // A machine that is busy with something else now is not so three times.
+                let late = (0..3).map_while(|_| overrun(&path, options, limit)).count();
+                assert!(late < 3, "{options:?} with {limit:?} is late");
             }
         }
     }
+}
+
+/// Checks with a limit what has a long counterexample: by how much it was late, if it was.
+fn overrun(path: &Path, options: &[&str], limit: Duration) -> Option<Duration> {
+    let start = Instant::now();
+    let time = format!("{}ms", limit.as_millis());
+    let mut command = preempt();
+    command.current_dir(folder()).arg("check").arg(path).args(["--time", &time, "-q"]);
+    let output = command.args(options).output().expect("the command runs");
+    let took = start.elapsed();
+    let text = said(&output);
+    assert!(matches!(output.status.code(), Some(1 | 3)), "{options:?}\n{text}");
+    // What was found is never denied.
+    assert!(!text.contains("holds"), "{options:?}\n{text}");
+    took.checked_sub(limit + Duration::from_secs(2))
 }
 
 #[test]

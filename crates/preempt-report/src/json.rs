@@ -8,7 +8,8 @@ use preempt_core::{
     BoundRow, Change, Claim, Contention, Position, Stop, Switch, Trace, TraceStep, Unreached,
     Value, Verdict, Violation,
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
+use std::borrow::Cow;
 
 /// The version of everything this module writes.
 pub const SCHEMA: u32 = 1;
@@ -232,7 +233,7 @@ struct ViolationJson<'a> {
     switches: u32,
     blocks: usize,
     steps: u32,
-    trace: Vec<StepJson>,
+    trace: Steps<'a>,
     cycle_start: Option<usize>,
     /// Why it fails, with values.
     reasons: &'a [String],
@@ -269,7 +270,7 @@ impl<'a> ViolationJson<'a> {
             switches: cost.switches,
             blocks: violation.trace.blocks(),
             steps: cost.steps,
-            trace: steps(&violation.trace),
+            trace: Steps(&violation.trace),
             cycle_start: violation.trace.cycle_start,
             reasons: &observations.reasons,
             bad_prefix: observations.bad_prefix,
@@ -283,31 +284,40 @@ impl<'a> ViolationJson<'a> {
     }
 }
 
-pub(crate) fn steps(trace: &Trace) -> Vec<StepJson> {
+/// The steps of a trace, which may be very long: written one after the other, without a copy.
+struct Steps<'a>(&'a Trace);
+
+impl Serialize for Steps<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(steps(self.0))
+    }
+}
+
+pub(crate) fn steps(trace: &Trace) -> impl Iterator<Item = StepJson<'_>> {
     let seen = |at: usize| trace.observations.seen.get(at).into_iter().flatten();
-    let seen = |at: usize| seen(at).map(SeenJson::from);
+    let seen = move |at: usize| seen(at).map(SeenJson::from);
     let steps = trace.steps.iter().enumerate();
-    steps.map(|(at, step)| StepJson { seen: seen(at).collect(), ..StepJson::from(step) }).collect()
+    steps.map(move |(at, step)| StepJson { seen: seen(at).collect(), ..StepJson::from(step) })
 }
 
 #[derive(Serialize, Deserialize)]
-pub(crate) struct StepJson {
-    process: String,
+pub(crate) struct StepJson<'a> {
+    process: Cow<'a, str>,
     pid: usize,
     #[serde(default)]
     partner: Option<usize>,
-    file: String,
+    file: Cow<'a, str>,
     line: u32,
-    text: String,
+    text: Cow<'a, str>,
     preemption: bool,
     #[serde(default)]
     switch: SwitchJson,
-    changes: Vec<ChangeJson>,
+    changes: Vec<ChangeJson<'a>>,
     /// What it looked at without changing it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    seen: Vec<SeenJson>,
+    seen: Vec<SeenJson<'a>>,
     #[serde(default)]
-    output: String,
+    output: Cow<'a, str>,
 }
 
 #[derive(Serialize, Deserialize, Default, Clone, Copy)]
@@ -320,31 +330,31 @@ enum SwitchJson {
 }
 
 #[derive(Serialize, Deserialize)]
-struct SeenJson {
-    name: String,
-    value: ValueJson,
+struct SeenJson<'a> {
+    name: Cow<'a, str>,
+    value: ValueJson<'a>,
 }
 
-impl From<&(String, Value)> for SeenJson {
-    fn from((name, value): &(String, Value)) -> Self {
-        SeenJson { name: name.clone(), value: ValueJson::from(value) }
+impl<'a> From<&'a (String, Value)> for SeenJson<'a> {
+    fn from((name, value): &'a (String, Value)) -> Self {
+        SeenJson { name: name.into(), value: ValueJson::from(value) }
     }
 }
 
 #[derive(Serialize, Deserialize)]
-struct ChangeJson {
-    name: String,
-    from: Option<ValueJson>,
-    to: Option<ValueJson>,
+struct ChangeJson<'a> {
+    name: Cow<'a, str>,
+    from: Option<ValueJson<'a>>,
+    to: Option<ValueJson<'a>>,
 }
 
 /// A number, a string for anything that is shown as it is, a list of strings for a channel.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-pub(crate) enum ValueJson {
+pub(crate) enum ValueJson<'a> {
     Int(i64),
-    Name(String),
-    Queue(Vec<String>),
+    Name(Cow<'a, str>),
+    Queue(Cow<'a, [String]>),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -356,15 +366,15 @@ pub(crate) struct PositionJson {
     text: String,
 }
 
-impl From<&TraceStep> for StepJson {
-    fn from(step: &TraceStep) -> Self {
+impl<'a> From<&'a TraceStep> for StepJson<'a> {
+    fn from(step: &'a TraceStep) -> Self {
         StepJson {
-            process: step.process.clone(),
+            process: (&step.process).into(),
             pid: step.pid,
             partner: step.partner,
-            file: step.file.clone(),
+            file: (&step.file).into(),
             line: step.line,
-            text: step.text.clone(),
+            text: (&step.text).into(),
             preemption: step.switch == Switch::Preemption,
             switch: match step.switch {
                 Switch::None => SwitchJson::None,
@@ -373,67 +383,67 @@ impl From<&TraceStep> for StepJson {
             },
             changes: step.changes.iter().map(ChangeJson::from).collect(),
             seen: Vec::new(),
-            output: step.output.clone(),
+            output: (&step.output).into(),
         }
     }
 }
 
-impl From<StepJson> for TraceStep {
-    fn from(step: StepJson) -> Self {
+impl From<StepJson<'_>> for TraceStep {
+    fn from(step: StepJson<'_>) -> Self {
         TraceStep {
-            process: step.process,
+            process: step.process.into_owned(),
             pid: step.pid,
             partner: step.partner,
-            file: step.file,
+            file: step.file.into_owned(),
             line: step.line,
-            text: step.text,
+            text: step.text.into_owned(),
             switch: match (step.switch, step.preemption) {
                 (_, true) => Switch::Preemption,
                 (SwitchJson::Forced, _) => Switch::Forced,
                 _ => Switch::None,
             },
             changes: step.changes.into_iter().map(Change::from).collect(),
-            output: step.output,
+            output: step.output.into_owned(),
         }
     }
 }
 
-impl From<&Change> for ChangeJson {
-    fn from(change: &Change) -> Self {
+impl<'a> From<&'a Change> for ChangeJson<'a> {
+    fn from(change: &'a Change) -> Self {
         ChangeJson {
-            name: change.name.clone(),
+            name: (&change.name).into(),
             from: change.from.as_ref().map(ValueJson::from),
             to: change.to.as_ref().map(ValueJson::from),
         }
     }
 }
 
-impl From<ChangeJson> for Change {
-    fn from(change: ChangeJson) -> Self {
+impl From<ChangeJson<'_>> for Change {
+    fn from(change: ChangeJson<'_>) -> Self {
         Change {
-            name: change.name,
+            name: change.name.into_owned(),
             from: change.from.map(Value::from),
             to: change.to.map(Value::from),
         }
     }
 }
 
-impl From<&Value> for ValueJson {
-    fn from(value: &Value) -> Self {
+impl<'a> From<&'a Value> for ValueJson<'a> {
+    fn from(value: &'a Value) -> Self {
         match value {
             Value::Int(n) => ValueJson::Int(*n),
-            Value::Name(s) => ValueJson::Name(s.clone()),
-            Value::Queue(q) => ValueJson::Queue(q.clone()),
+            Value::Name(s) => ValueJson::Name(s.into()),
+            Value::Queue(q) => ValueJson::Queue(q.into()),
         }
     }
 }
 
-impl From<ValueJson> for Value {
-    fn from(value: ValueJson) -> Self {
+impl From<ValueJson<'_>> for Value {
+    fn from(value: ValueJson<'_>) -> Self {
         match value {
             ValueJson::Int(n) => Value::Int(n),
-            ValueJson::Name(s) => Value::Name(s),
-            ValueJson::Queue(q) => Value::Queue(q),
+            ValueJson::Name(s) => Value::Name(s.into_owned()),
+            ValueJson::Queue(q) => Value::Queue(q.into_owned()),
         }
     }
 }

@@ -82,7 +82,7 @@ impl SavedTrace {
                 .iter()
                 .map(|(name, value)| InitialJson { name: name.clone(), value: value.into() })
                 .collect(),
-            trace: steps(&self.trace),
+            trace: steps(&self.trace).collect(),
             cycle_start: self.trace.cycle_start,
             rest: self.trace.rest.iter().map(PositionJson::from).collect(),
             raw: self.trace.raw.iter().map(RawJson::from).collect(),
@@ -107,7 +107,7 @@ impl SavedTrace {
         if probe.schema != Some(SCHEMA.into()) {
             return Err(whole(format!("this preempt reads saved traces of schema {SCHEMA} only")));
         }
-        let file: SavedJson = serde_json::from_str(text).map_err(|e| SavedTraceError {
+        let file: SavedJson<'_> = serde_json::from_str(text).map_err(|e| SavedTraceError {
             message: format!("broken trace: {e}"),
             line: e.line(),
             column: e.column(),
@@ -143,7 +143,7 @@ struct Probe {
 }
 
 #[derive(Serialize, Deserialize)]
-struct SavedJson {
+struct SavedJson<'a> {
     schema: u32,
     format: String,
     file: String,
@@ -158,8 +158,8 @@ struct SavedJson {
     #[serde(default)]
     schedule: Option<String>,
     #[serde(default)]
-    initial: Vec<InitialJson>,
-    trace: Vec<StepJson>,
+    initial: Vec<InitialJson<'a>>,
+    trace: Vec<StepJson<'a>>,
     cycle_start: Option<usize>,
     #[serde(default)]
     rest: Vec<PositionJson>,
@@ -168,9 +168,9 @@ struct SavedJson {
 }
 
 #[derive(Serialize, Deserialize)]
-struct InitialJson {
+struct InitialJson<'a> {
     name: String,
-    value: ValueJson,
+    value: ValueJson<'a>,
 }
 
 #[derive(Serialize, Deserialize)]
