@@ -210,7 +210,7 @@ fn strangers_cannot_keep_others_out() {
     }
     let begin = Instant::now();
     assert_eq!(post(&served, &format!("/{token}/api/models"), ""), 200);
-    assert!(begin.elapsed() < Duration::from_secs(3), "{:?}", begin.elapsed());
+    assert!(begin.elapsed() < Duration::from_secs(8), "{:?}", begin.elapsed());
     // After a refusal the connection is closed.
     let mut refused = TcpStream::connect(("127.0.0.1", port)).unwrap();
     refused.set_read_timeout(Some(Duration::from_secs(5))).unwrap();

