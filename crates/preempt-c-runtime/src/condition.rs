@@ -4,6 +4,7 @@
 //! again. There are no spurious wakeups. A wait with a time limit may end by it when nothing else can
 //! happen, and once in an execution although others could still go on.
 
+use crate::clock::{due_at, wait_until};
 use crate::control::operation;
 use crate::entry::{entry, is_program, real};
 use crate::mutex::{acquired_robust, held_for_wait, object};
@@ -61,7 +62,7 @@ pub(crate) unsafe extern "C" fn destroy(condition: *mut pthread_cond_t, pc: usiz
 fn wait_under_control(
     condition: *mut pthread_cond_t,
     mutex: *mut pthread_mutex_t,
-    timed: bool,
+    due: Option<u64>,
     pc: usize,
 ) -> c_int {
     inside(|runtime| {
@@ -71,7 +72,7 @@ fn wait_under_control(
         runtime.me().spinning.clear();
         let call_site = CallSite { pc, address: condition as usize };
         operation(Action::Wait, lock, u64::from(queue.0), 0, call_site);
-        let late = operation(Action::Reacquire, lock, u64::from(queue.0), timed.into(), call_site);
+        let late = wait_until(Action::Reacquire, lock, u64::from(queue.0), due, call_site);
         if late == 1 {
             operation(Action::Lock, lock, 0, 0, call_site);
         }
@@ -93,7 +94,7 @@ pub(crate) unsafe extern "C" fn wait(
         // SAFETY: as the caller's.
         return unsafe { wait(condition, mutex) };
     }
-    wait_under_control(condition, mutex, false, pc)
+    wait_under_control(condition, mutex, None, pc)
 }
 
 pub(crate) unsafe extern "C" fn timed_wait(
@@ -110,7 +111,8 @@ pub(crate) unsafe extern "C" fn timed_wait(
         // SAFETY: as the caller's.
         return unsafe { wait(condition, mutex, until) };
     }
-    wait_under_control(condition, mutex, true, pc)
+    // SAFETY: the program's own time.
+    wait_under_control(condition, mutex, unsafe { due_at(until) }, pc)
 }
 
 unsafe extern "C" fn clock_wait(
@@ -128,7 +130,8 @@ unsafe extern "C" fn clock_wait(
         // SAFETY: as the caller's.
         return unsafe { wait(condition, mutex, clock, until) };
     }
-    wait_under_control(condition, mutex, true, pc)
+    // SAFETY: as above.
+    wait_under_control(condition, mutex, unsafe { due_at(until) }, pc)
 }
 
 fn wake(condition: *mut pthread_cond_t, action: Action, pc: usize) -> c_int {

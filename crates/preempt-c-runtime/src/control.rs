@@ -39,6 +39,7 @@ impl Runtime {
         self.ended = false;
         self.single_threaded = true;
         self.exit_code = 0;
+        (self.latest_end, self.overtaken) = (0, false);
         self.at_exit.truncate(self.at_exit_before);
         self.touched.clear();
         if let Some(call_sites) = &mut self.call_sites {
@@ -241,6 +242,7 @@ pub(crate) fn perform(mut operation: Operation, call_site: CallSite) -> u64 {
         // Others have run since the operation was announced.
         runtime.check_memory(call_site.address, 1, call_site.pc);
     }
+    runtime.look_whether_overtaken();
     runtime.tasks[me.index()].result
 }
 
@@ -305,8 +307,17 @@ fn uses_memory(action: Action) -> bool {
 }
 
 /// Lets other threads run. A thread that waits in a loop goes on when something it has read changes,
-/// or when nobody else can; so does one that sleeps, for how long it sleeps is nobody's business.
+/// or when no other thread can.
 pub(crate) fn yield_now(call_site: CallSite) {
+    give_way(false, call_site);
+}
+
+/// The same for a thread that sleeps: how long makes no difference.
+pub(crate) fn sleep_a_while(call_site: CallSite) {
+    give_way(true, call_site);
+}
+
+fn give_way(sleeps: bool, call_site: CallSite) {
     let run = runtime().run();
     if !run.rules.watch {
         run.rules.watch = true;
@@ -318,7 +329,7 @@ pub(crate) fn yield_now(call_site: CallSite) {
     if runtime().run().is_probing() {
         runtime().run().memory = remembered(runtime().me().stack);
     }
-    operation(Action::Yield, ObjectId::NONE, 0, 0, call_site);
+    operation(Action::Yield, ObjectId::NONE, sleeps.into(), 0, call_site);
 }
 
 /// Makes a thread and runs it up to its first operation. The task must be prepared afterwards by
@@ -328,7 +339,6 @@ pub(crate) fn spawn(prepare: impl FnOnce(&mut Runtime, ThreadId)) -> ThreadId {
     let parent = runtime.current();
     runtime.publish();
     let child = runtime.run().spawn();
-    let time = runtime.tasks[parent.index()].time;
     let blocked_signals = runtime.tasks[parent.index()].blocked_signals;
     let creation = runtime.frames();
     make_task(runtime, child);
@@ -337,7 +347,6 @@ pub(crate) fn spawn(prepare: impl FnOnce(&mut Runtime, ThreadId)) -> ThreadId {
     task.creation = creation;
     task.blocked_signals = blocked_signals;
     task.parent = parent;
-    task.time = time;
     prepare(runtime, child);
     runtime.single_threaded = false;
     runtime.shadow.next_segment();

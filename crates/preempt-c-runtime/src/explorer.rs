@@ -26,7 +26,7 @@ struct Kept {
 pub(crate) extern "C" fn body() -> ! {
     let begin = Instant::now();
     runtime().deadline = limits(begin).deadline;
-    let rules = Rules { rc11: explores_weak_memory(), ..Rules::default() };
+    let rules = Rules { rc11: explores_weak_memory(), time: true, ..Rules::default() };
     let mut kept = Kept { rules, names: Names::default() };
     let replay = runtime().options.replay.clone();
     match replay {
@@ -133,12 +133,18 @@ fn attempt(kept: &mut Kept, begin: Instant) -> (Halt, Statistics) {
 }
 
 /// Executes a schedule once more, in a process of its own, keeping every step.
+/// Said where a violation may depend on it that pauses and timeouts say nothing about other threads.
+const OVERTAKEN: &str = "a pause or a timed wait of 10 ms or more ends in this execution before another thread has done what takes no time, or before a shorter one ends: nothing guarantees that this does not happen, but tests often rely on it; --pauses kept tells whether there is a violation without it";
+
 fn gather(kept: &mut Kept, schedule: &Schedule) -> Evidence {
     let here = runtime().backend;
     if here == Backend::Restart {
         runtime().backend = Backend::Fork;
     }
     let mut evidence = execute(kept, schedule);
+    if runtime().overtaken && !runtime().options.keeps_pauses {
+        runtime().note(OVERTAKEN);
+    }
     evidence.remedy = remedy(kept, schedule, &evidence);
     runtime().backend = here;
     evidence

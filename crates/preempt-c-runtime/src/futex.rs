@@ -6,6 +6,7 @@
 //! Linux promises: what a thread has stored before it calls is seen by whoever looks after their call.
 
 use crate::atomics::fence;
+use crate::clock::{due_after, due_at, wait_until};
 use crate::control::{operation, perform, urgently};
 use crate::entry::is_program;
 use crate::mutex::object;
@@ -68,7 +69,10 @@ unsafe fn plain(number: c_long, arguments: [usize; 6]) -> isize {
 pub(crate) fn futex(word: usize, command: usize, value: usize, timeout: usize) -> c_long {
     let pc = crate::caller::caller();
     match command {
-        WAIT | WAIT_BITSET => wait(word, value as u32, timeout != 0, pc),
+        // SAFETY: the program's own time, if it gives one.
+        WAIT => wait(word, value as u32, unsafe { due_after(timeout as *const _) }, pc),
+        // SAFETY: as above.
+        WAIT_BITSET => wait(word, value as u32, unsafe { due_at(timeout as *const _) }, pc),
         WAKE | WAKE_BITSET => wake(word, value as i32, pc),
         _ => inside(|runtime| {
             let message = format!(
@@ -79,7 +83,7 @@ pub(crate) fn futex(word: usize, command: usize, value: usize, timeout: usize) -
     }
 }
 
-fn wait(word: usize, expected: u32, timed: bool, pc: usize) -> c_long {
+fn wait(word: usize, expected: u32, due: Option<u64>, pc: usize) -> c_long {
     let call_site = CallSite { pc, address: word };
     fence(Order::SequentiallyConsistent);
     let result = inside(|runtime| {
@@ -100,7 +104,7 @@ fn wait(word: usize, expected: u32, timed: bool, pc: usize) -> c_long {
         }
         crate::runtime::runtime().me().spinning.clear();
         urgently(Action::Wait, lock, u64::from(queue.0), 0, call_site);
-        let late = operation(Action::Reacquire, lock, u64::from(queue.0), timed.into(), call_site);
+        let late = wait_until(Action::Reacquire, lock, u64::from(queue.0), due, call_site);
         if late == 1 {
             return Err(libc::ETIMEDOUT);
         }

@@ -247,8 +247,8 @@ fn would_wait(descriptor: i32) -> bool {
 fn numbers(at: usize, length: usize) -> isize {
     let me = runtime().current().0;
     let task = runtime().me();
-    task.time += 1;
-    let mut state = task.time ^ u64::from(me) << 32;
+    task.random += 1;
+    let mut state = task.random ^ u64::from(me) << 32;
     for offset in 0..length {
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -1,5 +1,6 @@
 //! Mutexes and spinlocks.
 
+use crate::clock::{due_at, wait_until};
 use crate::control::operation;
 use crate::entry::{entry, is_program, real};
 use crate::objects::{Condition, Kind};
@@ -161,11 +162,11 @@ pub(crate) unsafe extern "C" fn lock(mutex: *mut pthread_mutex_t, pc: usize) -> 
         // SAFETY: as the caller's.
         return unsafe { real!(c"pthread_mutex_lock", fn(*mut pthread_mutex_t) -> c_int)(mutex) };
     }
-    acquire(mutex, Action::Lock, 0, pc)
+    acquire(mutex, Action::Lock, None, pc)
 }
 
 /// Acquires a mutex in one of three ways: waiting, trying, or waiting until a time.
-fn acquire(mutex: *mut pthread_mutex_t, action: Action, timed: u64, pc: usize) -> c_int {
+fn acquire(mutex: *mut pthread_mutex_t, action: Action, due: Option<u64>, pc: usize) -> c_int {
     let style = style(mutex);
     inside(|runtime| {
         let index = object(runtime, mutex as usize, Kind::Mutex);
@@ -187,7 +188,7 @@ fn acquire(mutex: *mut pthread_mutex_t, action: Action, timed: u64, pc: usize) -
             crate::atomics::before_read(pc, mutex as usize, call_site);
         }
         let id = crate::runtime::runtime().objects.id(index);
-        let acquired = operation(action, id, 0, timed, call_site) == 1;
+        let acquired = wait_until(action, id, 0, due, call_site) == 1;
         let me = crate::runtime::runtime().me();
         match (acquired, action) {
             (true, _) => {
@@ -214,7 +215,7 @@ pub(crate) unsafe extern "C" fn try_lock(mutex: *mut pthread_mutex_t, pc: usize)
             real!(c"pthread_mutex_trylock", fn(*mut pthread_mutex_t) -> c_int)(mutex)
         };
     }
-    acquire(mutex, Action::TryLock, 0, pc)
+    acquire(mutex, Action::TryLock, None, pc)
 }
 
 pub(crate) unsafe extern "C" fn timed_lock(
@@ -228,7 +229,8 @@ pub(crate) unsafe extern "C" fn timed_lock(
         // SAFETY: as the caller's.
         return unsafe { lock(mutex, until) };
     }
-    acquire(mutex, Action::Lock, 1, pc)
+    // SAFETY: the program's own time.
+    acquire(mutex, Action::Lock, unsafe { due_at(until) }, pc)
 }
 
 unsafe extern "C" fn clock_lock(
@@ -245,7 +247,8 @@ unsafe extern "C" fn clock_lock(
         // SAFETY: as the caller's.
         return unsafe { lock(mutex, clock, until) };
     }
-    acquire(mutex, Action::Lock, 1, pc)
+    // SAFETY: the program's own time.
+    acquire(mutex, Action::Lock, unsafe { due_at(until) }, pc)
 }
 
 pub(crate) unsafe extern "C" fn unlock(mutex: *mut pthread_mutex_t, pc: usize) -> c_int {

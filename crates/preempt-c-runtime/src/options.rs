@@ -51,6 +51,8 @@ pub(crate) struct Options {
     pub(crate) input: Option<CString>,
     /// The least and the greatest of the values that a program asks for.
     pub(crate) values: (i64, i64),
+    /// Long pauses and timeouts end in the order of their times, when no other thread can go on.
+    pub(crate) keeps_pauses: bool,
     /// Seconds without an operation after which a thread is taken to compute without end.
     pub(crate) patience: u64,
 }
@@ -78,6 +80,7 @@ impl Options {
             workers: 0,
             input: None,
             values: (0, 0),
+            keeps_pauses: false,
             patience: 10,
         };
         for line in text.lines() {
@@ -100,6 +103,7 @@ impl Options {
                 "unjoined" => options.unjoined = on,
                 "output" => options.output = on,
                 "sample" => options.sample = on,
+                "keeps_pauses" => options.keeps_pauses = on,
                 "input" => options.input = Some(CString::new(value).ok()?),
                 "values" => {
                     let (low, high) = value.split_once(' ')?;

@@ -77,6 +77,10 @@ pub(crate) struct Runtime {
     pub(crate) at_exit_before: usize,
     /// Whether the program has asked for a value, of which not all were tried.
     pub(crate) has_chosen_values: bool,
+    /// When the latest long pause or timed wait of the execution has ended, on the clock of its thread.
+    pub(crate) latest_end: u64,
+    /// Whether a thread has moved in the execution that should have done so before that.
+    pub(crate) overtaken: bool,
     /// Lines worth knowing.
     pub(crate) notes: Vec<String>,
     /// Saved contexts of the two that are no threads of the program.
@@ -167,6 +171,8 @@ impl Runtime {
             at_exit: Vec::new(),
             at_exit_before: 0,
             has_chosen_values: false,
+            latest_end: 0,
+            overtaken: false,
             notes: Vec::new(),
             launcher: 0,
             explorer: 0,

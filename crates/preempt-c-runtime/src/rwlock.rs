@@ -1,5 +1,6 @@
 //! Read-write locks.
 
+use crate::clock::{due_at, wait_until};
 use crate::control::operation;
 use crate::entry::{entry, is_program, real};
 use crate::mutex::{holder, object};
@@ -66,7 +67,7 @@ unsafe extern "C" fn destroy(lock: *mut pthread_rwlock_t, pc: usize) -> c_int {
     unsafe { real!(c"pthread_rwlock_destroy", fn(*mut pthread_rwlock_t) -> c_int)(lock) }
 }
 
-fn acquire(lock: *mut pthread_rwlock_t, action: Action, timed: u64, pc: usize) -> c_int {
+fn acquire(lock: *mut pthread_rwlock_t, action: Action, due: Option<u64>, pc: usize) -> c_int {
     inside(|runtime| {
         let index = object(runtime, lock as usize, Kind::ReadWriteLock);
         let tries = matches!(action, Action::TryReadLock | Action::TryWriteLock);
@@ -79,7 +80,7 @@ fn acquire(lock: *mut pthread_rwlock_t, action: Action, timed: u64, pc: usize) -
             crate::atomics::before_read(pc, lock as usize, call_site);
         }
         let id = crate::runtime::runtime().objects.id(index);
-        let acquired = operation(action, id, 0, timed, call_site) == 1;
+        let acquired = wait_until(action, id, 0, due, call_site) == 1;
         let me = crate::runtime::runtime().me();
         match (acquired, tries) {
             (true, _) => {
@@ -96,27 +97,30 @@ fn acquire(lock: *mut pthread_rwlock_t, action: Action, timed: u64, pc: usize) -
 }
 
 macro_rules! lock_functions {
-    ($($name:ident($($argument:ident: $type:ty),*) => $real:literal, $action:ident, $timed:literal;)*) => {$(
+    ($($name:ident($($argument:ident: $type:ty),*) => $real:literal, $action:ident $(, $until:ident)?;)*) => {$(
         unsafe extern "C" fn $name(lock: *mut pthread_rwlock_t $(, $argument: $type)*, pc: usize) -> c_int {
             if !is_program() {
                 let real = real!($real, fn(*mut pthread_rwlock_t $(, $type)*) -> c_int);
                 // SAFETY: as the caller's.
                 return unsafe { real(lock $(, $argument)*) };
             }
-            acquire(lock, Action::$action, $timed, pc)
+            let due: Option<u64> = None;
+            // SAFETY: the program's own time.
+            $(let due = due.or(unsafe { due_at($until) });)?
+            acquire(lock, Action::$action, due, pc)
         }
     )*};
 }
 
 lock_functions! {
-    read() => c"pthread_rwlock_rdlock", ReadLock, 0;
-    try_read() => c"pthread_rwlock_tryrdlock", TryReadLock, 0;
-    timed_read(until: *const timespec) => c"pthread_rwlock_timedrdlock", ReadLock, 1;
-    clock_read(clock: clockid_t, until: *const timespec) => c"pthread_rwlock_clockrdlock", ReadLock, 1;
-    write() => c"pthread_rwlock_wrlock", WriteLock, 0;
-    try_write() => c"pthread_rwlock_trywrlock", TryWriteLock, 0;
-    timed_write(until: *const timespec) => c"pthread_rwlock_timedwrlock", WriteLock, 1;
-    clock_write(clock: clockid_t, until: *const timespec) => c"pthread_rwlock_clockwrlock", WriteLock, 1;
+    read() => c"pthread_rwlock_rdlock", ReadLock;
+    try_read() => c"pthread_rwlock_tryrdlock", TryReadLock;
+    timed_read(until: *const timespec) => c"pthread_rwlock_timedrdlock", ReadLock, until;
+    clock_read(clock: clockid_t, until: *const timespec) => c"pthread_rwlock_clockrdlock", ReadLock, until;
+    write() => c"pthread_rwlock_wrlock", WriteLock;
+    try_write() => c"pthread_rwlock_trywrlock", TryWriteLock;
+    timed_write(until: *const timespec) => c"pthread_rwlock_timedwrlock", WriteLock, until;
+    clock_write(clock: clockid_t, until: *const timespec) => c"pthread_rwlock_clockwrlock", WriteLock, until;
 }
 
 unsafe extern "C" fn unlock(lock: *mut pthread_rwlock_t, pc: usize) -> c_int {

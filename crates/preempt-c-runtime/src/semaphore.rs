@@ -3,6 +3,7 @@
 //! A semaphore is a channel of the strategy whose messages are the units: posting sends one, waiting
 //! receives one.
 
+use crate::clock::{due_at, wait_until};
 use crate::control::operation;
 use crate::entry::{entry, is_program, real};
 use crate::mutex::object;
@@ -54,7 +55,7 @@ fn fails(error: c_int) -> c_int {
     -1
 }
 
-fn take(semaphore: *mut sem_t, action: Action, timed: u64, pc: usize) -> c_int {
+fn take(semaphore: *mut sem_t, action: Action, due: Option<u64>, pc: usize) -> c_int {
     let result = inside(|runtime| {
         let index = object(runtime, semaphore as usize, Kind::Semaphore);
         let call_site = CallSite { pc, address: semaphore as usize };
@@ -62,7 +63,7 @@ fn take(semaphore: *mut sem_t, action: Action, timed: u64, pc: usize) -> c_int {
             crate::atomics::before_read(pc, semaphore as usize, call_site);
         }
         let id = crate::runtime::runtime().objects.id(index);
-        let result = operation(action, id, 0, timed, call_site);
+        let result = wait_until(action, id, 0, due, call_site);
         let me = crate::runtime::runtime().me();
         match result {
             1 => me.spinning.read(pc, semaphore as usize, 0),
@@ -82,7 +83,7 @@ unsafe extern "C" fn wait(semaphore: *mut sem_t, pc: usize) -> c_int {
         // SAFETY: as the caller's.
         return unsafe { real!(c"sem_wait", fn(*mut sem_t) -> c_int)(semaphore) };
     }
-    take(semaphore, Action::Receive, 0, pc)
+    take(semaphore, Action::Receive, None, pc)
 }
 
 unsafe extern "C" fn try_wait(semaphore: *mut sem_t, pc: usize) -> c_int {
@@ -90,7 +91,7 @@ unsafe extern "C" fn try_wait(semaphore: *mut sem_t, pc: usize) -> c_int {
         // SAFETY: as the caller's.
         return unsafe { real!(c"sem_trywait", fn(*mut sem_t) -> c_int)(semaphore) };
     }
-    take(semaphore, Action::TryReceive, 0, pc)
+    take(semaphore, Action::TryReceive, None, pc)
 }
 
 unsafe extern "C" fn timed_wait(semaphore: *mut sem_t, until: *const timespec, pc: usize) -> c_int {
@@ -99,7 +100,8 @@ unsafe extern "C" fn timed_wait(semaphore: *mut sem_t, until: *const timespec, p
         // SAFETY: as the caller's.
         return unsafe { wait(semaphore, until) };
     }
-    take(semaphore, Action::Receive, 1, pc)
+    // SAFETY: the program's own time.
+    take(semaphore, Action::Receive, unsafe { due_at(until) }, pc)
 }
 
 unsafe extern "C" fn clock_wait(
@@ -113,7 +115,8 @@ unsafe extern "C" fn clock_wait(
         // SAFETY: as the caller's.
         return unsafe { wait(semaphore, clock, until) };
     }
-    take(semaphore, Action::Receive, 1, pc)
+    // SAFETY: as above.
+    take(semaphore, Action::Receive, unsafe { due_at(until) }, pc)
 }
 
 unsafe extern "C" fn post(semaphore: *mut sem_t, pc: usize) -> c_int {

@@ -53,8 +53,8 @@ pub(crate) struct Task {
     /// Signals that it blocks, and those of them that it has been sent, a bit each.
     pub(crate) blocked_signals: u64,
     pub(crate) pending_signals: u64,
-    /// Nanoseconds on its clock.
-    pub(crate) time: u64,
+    /// How often it has asked for random bytes.
+    pub(crate) random: u64,
     /// Atomic objects that it has written to by plain accesses since its last operation.
     pub(crate) stale: Vec<u32>,
     pub(crate) spinning: Spinning,
@@ -93,7 +93,7 @@ impl Task {
             robust: Vec::new(),
             blocked_signals: 0,
             pending_signals: 0,
-            time: 0,
+            random: 0,
             stale: Vec::new(),
             spinning: Spinning::default(),
             writes: 0,

@@ -153,10 +153,7 @@ unsafe extern "C" fn join(thread: pthread_t, value: *mut *mut c_void, pc: usize)
         operation(Action::Join, ObjectId::NONE, u64::from(target.0), 0, call_site);
         let target = &mut crate::runtime::runtime().tasks[target.index()];
         target.joined = true;
-        let (time, value) = (target.time, target.value);
-        let me = crate::runtime::runtime().me();
-        me.time = me.time.max(time);
-        Ok(value)
+        Ok(target.value)
     });
     match result {
         Ok(found) => {

@@ -1,7 +1,7 @@
 //! `preempt run`: the schedules of a C or C++ program.
 
 use crate::arguments::{
-    self, Command, ProgramArguments, ReplayArguments, RunArguments, RunBackend, RunMemory,
+    self, Command, Pauses, ProgramArguments, ReplayArguments, RunArguments, RunBackend, RunMemory,
     RunSearch, Switch,
 };
 use crate::failure::Failure;
@@ -148,6 +148,7 @@ pub(crate) fn options(arguments: &ProgramArguments, program: Options) -> Options
             .map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone()))
             .or_else(redirected),
         sample: arguments.sample == Switch::On,
+        keeps_pauses: arguments.pauses == Pauses::Kept,
         output: arguments.output || arguments.debugger.is_some(),
         replay: arguments.replay.clone(),
         debugger: arguments.debugger.clone(),
@@ -209,6 +210,9 @@ fn given(options: &Options) -> Vec<String> {
     let mut words = Vec::new();
     if let Some(path) = &options.input {
         words.extend(["--input".to_string(), path.to_string_lossy().into_owned()]);
+    }
+    if options.keeps_pauses {
+        words.extend(["--pauses".to_string(), "kept".to_string()]);
     }
     if options.values != (0, 3) {
         let (low, high) = options.values;

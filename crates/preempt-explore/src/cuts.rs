@@ -17,11 +17,14 @@ pub enum Cut {
     Timeouts = 4,
     /// That a comparison fails for no reason once more.
     Failures = 8,
+    /// That a pause or a timed wait ends while others can move, or before one that ends earlier.
+    Deadlines = 16,
 }
 
 impl Cut {
     /// All kinds.
-    pub const ALL: [Cut; 4] = [Cut::Rounds, Cut::GivingUpLate, Cut::Timeouts, Cut::Failures];
+    pub const ALL: [Cut; 5] =
+        [Cut::Rounds, Cut::GivingUpLate, Cut::Timeouts, Cut::Failures, Cut::Deadlines];
 
     /// What is left out, in words.
     pub fn words(self) -> &'static str {
@@ -37,6 +40,9 @@ impl Cut {
             }
             Cut::Failures => {
                 "of comparisons that may fail for no reason, only so many such failures in a row"
+            }
+            Cut::Deadlines => {
+                "of pauses and timeouts of 10 ms and more, only that they end in the order of their times, when no other thread can go on"
             }
         }
     }

@@ -53,7 +53,7 @@ mod random_worker_pools;
 pub use cuts::Cut;
 pub use identity::Names;
 pub use ids::{ObjectId, ThreadId};
-pub use operation::{Action, Move, Operation, Order, POINTER, Site, Update};
+pub use operation::{Action, Deadline, Move, Operation, Order, POINTER, Site, Update};
 pub use race::{Access, Race};
 pub use remedy::remedies;
 pub use run::{Command, Driver, Ending, Event, Mismatch, Program, Run};

@@ -271,15 +271,31 @@ pub struct Operation {
     pub failure: Order,
     /// A compare_exchange that may fail for no reason.
     pub may_fail: bool,
+    /// When the time of a wait is up, where the order of such times counts.
+    pub deadline: Option<Deadline>,
     /// Where in the source.
     pub site: Site,
+}
+
+/// When the time of a wait is up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Deadline {
+    /// In nanoseconds of the program's time.
+    pub at: u64,
+    /// The wait is so long that no thread which can move takes longer.
+    pub distant: bool,
+}
+
+impl Deadline {
+    /// Times that differ by less, in nanoseconds, come in any order; longer waits are distant.
+    pub const NEAR: u64 = 10_000_000;
 }
 
 /// Two operations are the same if they do the same; the place does not count.
 impl PartialEq for Operation {
     fn eq(&self, other: &Self) -> bool {
         let operands = |o: &Self| (o.action, o.object, o.first, o.second);
-        let key = |o: &Self| (operands(o), o.urgent, o.order, o.failure, o.may_fail);
+        let key = |o: &Self| (operands(o), o.urgent, o.order, o.failure, o.may_fail, o.deadline);
         key(self) == key(other)
     }
 }
@@ -302,7 +318,19 @@ impl Operation {
     pub fn new(action: Action, object: ObjectId, first: u64, second: u64, site: Site) -> Self {
         let order = Order::SequentiallyConsistent;
         let (failure, urgent, may_fail) = (order, false, false);
-        Operation { action, object, first, second, urgent, order, failure, may_fail, site }
+        let deadline = None;
+        Operation {
+            action,
+            object,
+            first,
+            second,
+            urgent,
+            order,
+            failure,
+            may_fail,
+            deadline,
+            site,
+        }
     }
 
     /// The same with memory orders.

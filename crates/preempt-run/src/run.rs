@@ -96,6 +96,8 @@ pub struct Options {
     pub values: (i64, i64),
     /// Whether executions are sampled beside a search that takes long.
     pub sample: bool,
+    /// Long pauses and timeouts end in the order of their times, when no other thread can go on.
+    pub keeps_pauses: bool,
     /// Seconds without an operation after which a thread is taken to compute without end.
     pub patience: u64,
 }
@@ -128,6 +130,7 @@ impl Options {
             input: None,
             values: (0, 3),
             sample: true,
+            keeps_pauses: false,
             patience: 10,
         }
     }
@@ -376,6 +379,7 @@ fn settings(options: &Options, report: &Path) -> String {
         add("input", &path.display());
     }
     add("sample", &switch(options.sample));
+    add("keeps_pauses", &switch(options.keeps_pauses));
     add("values", &format!("{} {}", options.values.0, options.values.1));
     let patience = if options.debugger.is_some() { 0 } else { options.patience };
     add("patience", &patience);

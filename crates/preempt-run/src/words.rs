@@ -109,6 +109,9 @@ pub(crate) fn thread(symbols: &Symbols, number: usize, thread: &Thread) -> Strin
 pub(crate) fn describe(names: &Names<'_>, threads: &[String], event: &Event) -> String {
     let name = || names.object(event.address);
     let action = event.action.as_str();
+    if event.timeout && action == "park" {
+        return "sleep".into();
+    }
     if event.timeout {
         return format!("{action} {}: times out", name());
     }

@@ -131,10 +131,7 @@ fn until(set: usize, limit: Option<u64>, pc: usize, mut ready: impl FnMut() -> b
     while !ready() && deadline.is_none_or(|deadline| now() < deadline) {
         let expiry = runtime().descriptors.next_expiry(set);
         let next = deadline.into_iter().chain(expiry).min();
-        if wait(address, next.is_some(), pc) {
-            let me = runtime().me();
-            me.time = me.time.max(next.unwrap_or(0));
-        }
+        wait(address, next, pc);
     }
 }
 

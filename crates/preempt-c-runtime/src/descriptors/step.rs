@@ -5,6 +5,7 @@
 //! locked and notified with it: so a thread that looks at a set sees a state that no other thread is
 //! about to change, and waits in the queue of that set alone.
 
+use crate::clock::wait_until;
 use crate::control::{operation, urgently};
 use crate::descriptor_table::resource::{AGAIN, Body, Resource};
 use crate::descriptor_table::{Descriptors, File};
@@ -55,12 +56,12 @@ fn notify(address: usize, pc: usize) {
 
 /// Waits, holding the lock of this name, until the queue of that name is notified; holds the lock again
 /// afterwards. Returns whether the time was up, if there is a limit.
-pub(crate) fn wait(address: usize, timed: bool, pc: usize) -> bool {
+pub(crate) fn wait(address: usize, due: Option<u64>, pc: usize) -> bool {
     let (lock, queue) = (lock_of(address), queue_of(address));
     let call_site = CallSite { pc, address };
     runtime().me().spinning.clear();
     urgently(Action::Wait, lock, u64::from(queue.0), 0, call_site);
-    operation(Action::Reacquire, lock, u64::from(queue.0), timed.into(), call_site) == 1
+    wait_until(Action::Reacquire, lock, u64::from(queue.0), due, call_site) == 1
 }
 
 impl Descriptors {
@@ -155,10 +156,7 @@ pub(super) fn until(
             Body::Timer { expiry, .. } => expiry,
             _ => None,
         };
-        if wait(address, expiry.is_some(), pc) {
-            let me = runtime().me();
-            me.time = me.time.max(expiry.unwrap_or(0));
-        }
+        wait(address, expiry, pc);
     };
     unlock(address, pc);
     result
@@ -166,5 +164,5 @@ pub(super) fn until(
 
 /// Nanoseconds on the running thread's clock.
 pub(super) fn now() -> u64 {
-    runtime().me().time
+    runtime().time()
 }

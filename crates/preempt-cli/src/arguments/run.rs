@@ -1,6 +1,6 @@
 //! The options of `preempt run`, most of which `preempt cargo` has, too.
 
-use super::values::{Switch, parse_threads, parse_time};
+use super::values::{Pauses, Switch, parse_threads, parse_time};
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -73,6 +73,10 @@ pub(crate) struct ProgramArguments {
     /// Whether a search that takes long has a companion that samples executions
     #[arg(long, value_enum, value_name = "on|off", default_value = "on", help_heading = "Search")]
     pub(crate) sample: Switch,
+    /// Whether pauses and timeouts end at any time, or, those of 10 ms and more, in the order of their times, when no other
+    /// thread can go on
+    #[arg(long, value_enum, default_value = "any", help_heading = "Search")]
+    pub(crate) pauses: Pauses,
     /// Memory model of atomic operations: RC11, a model of C11 and C++20, or sequential consistency
     // `--memory` is a size everywhere else; here it was the model once.
     #[arg(

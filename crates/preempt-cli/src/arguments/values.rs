@@ -14,6 +14,12 @@ pub(crate) enum Switch {
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pauses {
+    Any,
+    Kept,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReportForm {
     /// The counterexample in lanes, the verdict, the numbers
     Plain,

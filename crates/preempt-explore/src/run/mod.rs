@@ -482,6 +482,9 @@ impl Run {
         if state.withholds_timeouts(moves) {
             self.names.note_cut(Cut::Timeouts);
         }
+        if state.withholds_deadlines(moves) {
+            self.names.note_cut(Cut::Deadlines);
+        }
     }
 
     /// Notes that a comparison could fail once more for no reason, which is not explored.

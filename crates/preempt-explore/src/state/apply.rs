@@ -103,7 +103,7 @@ impl ExecutionState {
         if step.choice == Move::TIMEOUT && operation.second == Operation::SPURIOUS {
             self.woken += 1;
         } else if step.choice == Move::TIMEOUT {
-            self.note_timeout(id);
+            self.note_timeout(id, operation.deadline);
         }
         done.result
     }

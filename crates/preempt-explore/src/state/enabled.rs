@@ -3,7 +3,7 @@
 use super::polling::ANY_ORDER;
 use super::values::{Channel, ONCE_DONE, ONCE_POISONED, ONCE_RUNNING, WAITING, WRITER};
 use super::{ExecutionState, Status, Thread};
-use crate::{Action, Move, ObjectId, Operation, ThreadId};
+use crate::{Action, Deadline, Move, ObjectId, Operation, ThreadId};
 
 impl ExecutionState {
     /// All moves that are possible now, in order of thread, then choice.
@@ -29,8 +29,8 @@ impl ExecutionState {
         }
         let stuck = out.is_empty();
         let late = stuck || self.fired < self.rules.timeouts;
-        if late || self.woken < self.rules.spurious {
-            self.timeouts(late, out);
+        if late || self.due > 0 || self.woken < self.rules.spurious {
+            self.timeouts(late, stuck, out);
         }
         if stuck {
             self.take_turns(out);
@@ -47,7 +47,7 @@ impl ExecutionState {
     }
 
     /// As [`ExecutionState::keeps_running`], without the list of moves.
-    pub(crate) fn can_go_on(&self, id: ThreadId) -> bool {
+    pub fn can_go_on(&self, id: ThreadId) -> bool {
         let thread = &self.threads[id.index()];
         thread.status == Status::Ready
             && !thread.operation.action.is_voluntary()
@@ -72,14 +72,18 @@ impl ExecutionState {
         out.extend((0..choices).map(|choice| Move { thread: id, choice }));
     }
 
-    /// Waits that may end because time is up, if it is `late`, or for no reason.
-    fn timeouts(&self, late: bool, out: &mut Vec<Move>) {
+    /// Waits that may end because time is up, if it is `late`, or for no reason. Those with a distant deadline end only where
+    /// threads are `stuck`, or if one has ended that was due about the same time.
+    fn timeouts(&self, late: bool, stuck: bool, out: &mut Vec<Move>) {
         let spurious = self.woken < self.rules.spurious;
         for (index, thread) in self.threads.iter().enumerate() {
             let operation = &thread.operation;
             let id = ThreadId(index as u32);
             let allowed = match operation.second {
-                1 => late,
+                1 => match operation.deadline.filter(|deadline| deadline.distant) {
+                    Some(deadline) => stuck || self.is_near(deadline),
+                    None => late,
+                },
                 Operation::SPURIOUS => spurious,
                 _ => false,
             };
@@ -101,16 +105,34 @@ impl ExecutionState {
         }
     }
 
+    /// Whether one that was due at about the same time has come.
+    fn is_near(&self, deadline: Deadline) -> bool {
+        self.due > 0 && deadline.at <= self.due.saturating_add(Deadline::NEAR)
+    }
+
     /// A wait of a thread has ended because time was up.
-    pub(super) fn note_timeout(&mut self, id: ThreadId) {
+    pub(super) fn note_timeout(&mut self, id: ThreadId, deadline: Option<Deadline>) {
         self.fired += 1;
         self.threads[id.index()].timeouts += 1;
+        let Some(deadline) = deadline.filter(|deadline| deadline.distant) else { return };
+        if !self.is_near(deadline)
+            && let Some(weak) = &mut self.weak
+        {
+            weak.settle();
+        }
+        self.due = self.due.max(deadline.at);
     }
 
     /// Nothing can move but what times out: a thread that has done so more often than another one lets that one go on
     /// first, so that no wait goes on for ever while another ends again and again. How often is part of what a thread has
-    /// done, so it is the same in equal states.
+    /// done, so it is the same in equal states. Where the order of times counts, the first one is next.
     fn take_turns(&self, out: &mut Vec<Move>) {
+        let deadline = |m: &Move| self.threads[m.thread.index()].operation.deadline;
+        if let Some(first) = out.iter().filter_map(deadline).map(|deadline| deadline.at).min() {
+            let due = first.saturating_add(Deadline::NEAR);
+            out.retain(|m| deadline(m).is_none_or(|deadline| deadline.at <= due));
+            return;
+        }
         let is_timed = |m: &Move| self.threads[m.thread.index()].operation.second == 1;
         let count = |m: &Move| self.threads[m.thread.index()].timeouts;
         let least = out.iter().filter(|m| is_timed(m)).map(count).min().unwrap_or(0);
@@ -123,8 +145,15 @@ impl ExecutionState {
             return false;
         }
         let mut timeouts = Vec::new();
-        self.timeouts(true, &mut timeouts);
+        self.timeouts(true, false, &mut timeouts);
         timeouts.iter().any(|m| self.thread(m.thread).operation.second == 1)
+    }
+
+    /// Whether some thread waits for a distant deadline, which does not come while others can move.
+    pub(crate) fn withholds_deadlines(&self, moves: &[Move]) -> bool {
+        let distant = |t: &Thread| t.operation.deadline.is_some_and(|deadline| deadline.distant);
+        let waits = |t: &Thread| t.status == Status::Ready && distant(t);
+        self.threads.iter().any(waits) && moves.iter().any(|m| m.choice != Move::TIMEOUT)
     }
 
     pub(crate) fn is_enabled(&self, id: ThreadId, thread: &Thread) -> bool {

@@ -45,6 +45,8 @@ pub struct ExecutionState {
     pub(crate) reading: Vec<(ThreadId, ObjectId)>,
     pub(crate) hash: u128,
     pub(crate) fired: u32,
+    /// The latest deadline that has come.
+    pub(crate) due: u64,
     /// Name of the last timeout: they use up a common budget, so their order matters.
     pub(crate) last_timeout: u64,
     pub(crate) rules: Rules,
@@ -81,6 +83,7 @@ impl Clone for ExecutionState {
         self.reading.clone_from(&source.reading);
         self.hash = source.hash;
         self.fired = source.fired;
+        self.due = source.due;
         self.last_timeout = source.last_timeout;
         self.rules = source.rules;
         self.panicked = source.panicked;
@@ -113,6 +116,7 @@ impl ExecutionState {
             reading: Vec::new(),
             hash: 0,
             fired: 0,
+            due: 0,
             last_timeout: 0,
             rules,
             panicked: None,
@@ -139,6 +143,7 @@ impl ExecutionState {
         self.reading.clear();
         self.hash = 0;
         self.fired = 0;
+        self.due = 0;
         self.last_timeout = 0;
         self.rules = rules;
         self.panicked = None;

@@ -99,6 +99,8 @@ pub(crate) struct Weak {
     /// Comparisons that have failed for no reason.
     pub(super) failed: Vec<(ThreadId, ObjectId)>,
     pub(super) accesses: u32,
+    /// How many accesses came before the last distant deadline: every thread knows of those.
+    settled: u32,
     pub(crate) source: Source,
     /// An atomic whose last access was not ordered with all earlier ones that conflict with it.
     pub(super) raced: Option<ObjectId>,
@@ -123,6 +125,7 @@ impl Clone for Weak {
         self.polled.clone_from(&source.polled);
         self.failed.clone_from(&source.failed);
         self.accesses = source.accesses;
+        self.settled = source.settled;
         self.source = source.source;
         self.raced = source.raced;
         #[cfg(test)]
@@ -171,7 +174,7 @@ impl Weak {
         }
     }
 
-    /// The place of the newest write that is accessed in the happens-before past of a thread.
+    /// The place of the newest write that is accessed in the happens-before past of a thread, or long ago.
     pub(super) fn floor(&self, clocks: &Clocks, thread: ThreadId, location: &Location) -> usize {
         if mutation::is(Mutation::NoCoherence) {
             return 0;
@@ -181,7 +184,9 @@ impl Weak {
             other == thread || clock.get(other.index()).is_some_and(|&until| until >= time)
         };
         let written = location.writes.iter().rposition(|w| w.name == 0 || known(w.thread, w.time));
-        let mut floor = written.unwrap_or(0);
+        let is_settled = |w: &Write| w.position.is_some_and(|position| position < self.settled);
+        let settled = location.writes.iter().rposition(is_settled);
+        let mut floor = written.max(settled).unwrap_or(0);
         for read in &location.reads {
             if known(read.thread, read.time) {
                 let at = location.writes.iter().rposition(|w| w.name == read.write);
@@ -220,6 +225,11 @@ impl Weak {
             }
             self.polled.push(Polled { thread, object, write, again: false });
         }
+    }
+
+    /// So much time has passed that no thread reads what was overwritten before.
+    pub(crate) fn settle(&mut self) {
+        self.settled = self.accesses;
     }
 
     /// A thread yields.
