@@ -105,7 +105,8 @@ fn run(arguments: &Arguments, sources: &Sources, krate: &Crate) -> Result<Row> {
     let begin = Instant::now();
     let mut command = Command::new(&arguments.preempt);
     command.args(["cargo", "test"]).args(krate.words);
-    command.args(["--", "--json", "--time", &format!("{}s", arguments.seconds)]);
+    command.args(["--", "--json", "--pauses", "kept"]);
+    command.args(["--time", &format!("{}s", arguments.seconds)]);
     command.current_dir(&folder).env("CARGO_TARGET_DIR", sources.build_folder());
     if arguments.miri {
         command.env("RUSTFLAGS", "--cfg miri");

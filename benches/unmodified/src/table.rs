@@ -88,7 +88,7 @@ pub(crate) fn table(rows: &[Row], seconds: u64, miri: bool) -> String {
     let how = if miri { ", with `cfg(miri)`" } else { "" };
     let _ = writeln!(
         text,
-        "Their own test suites under `preempt cargo test`, {seconds} s for each test{how}. *One order*: no second \
+        "Their own test suites under `preempt cargo test -- --pauses kept`, {seconds} s for each test{how}. *One order*: no second \
          thread, or threads that do not interact. *Time*: not even executions without preemptions were finished.\n"
     );
     text.push_str("| crate | tests | one order | hold | hold within a bound | violated | time | refused | took | |\n");

@@ -205,9 +205,15 @@ pub(crate) fn code(options: &Options, claim: &Claim) -> u8 {
     }
 }
 
-/// What the program was given besides its arguments.
-fn given(options: &Options) -> Vec<String> {
+/// What decides how an execution goes, besides the arguments of the program.
+pub(crate) fn given(options: &Options) -> Vec<String> {
     let mut words = Vec::new();
+    if !options.races {
+        words.extend(["--races".to_string(), "off".to_string()]);
+    }
+    if options.memory == Memory::Sc {
+        words.extend(["--memory-model".to_string(), "sc".to_string()]);
+    }
     if let Some(path) = &options.input {
         words.extend(["--input".to_string(), path.to_string_lossy().into_owned()]);
     }
@@ -223,14 +229,7 @@ fn given(options: &Options) -> Vec<String> {
 
 /// What was asked of the program, and its arguments.
 pub(crate) fn words(options: &Options) -> Vec<String> {
-    let mut words = Vec::new();
-    if !options.races {
-        words.extend(["--races".to_string(), "off".to_string()]);
-    }
-    if options.memory == Memory::Sc {
-        words.extend(["--memory-model".to_string(), "sc".to_string()]);
-    }
-    words.extend(given(options));
+    let mut words = given(options);
     for (given, flag) in [
         (options.leaks, "--leaks"),
         (options.exit_code, "--exit-code"),

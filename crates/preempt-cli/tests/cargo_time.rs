@@ -116,6 +116,20 @@ fn an_update_is_lost() {
 }
 "#;
 
+/// What is repeated is what was found.
+#[test]
+fn the_command_that_repeats_it_keeps_pauses_too() {
+    let subject = Crate::library(WRONG);
+    let ended = subject.run(&["test", "--", "--time", "5s", "--pauses", "kept"]);
+    let line =
+        ended.stdout.lines().find_map(|line| line.strip_prefix("repeat it:  preempt cargo "));
+    let line = line.unwrap_or_else(|| panic!("{}", ended.stdout));
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let again = subject.run(&words);
+    assert_eq!(again.code, 1, "{line}\n{}", again.stdout);
+    assert!(again.stdout.contains("left: 1, right: 2"), "{line}\n{}", again.stdout);
+}
+
 fn verdict(value: &serde_json::Value) -> &str {
     value["verdict"].as_str().unwrap_or_default()
 }

@@ -1,10 +1,10 @@
 //! The list of tests with their verdicts, as `cargo test` has one.
 
 use super::{plain, search};
-use crate::arguments::{CargoArguments, Switch};
+use crate::arguments::CargoArguments;
 use crate::failure::Failure;
 use crate::output::{complain, print, print_exactly, write};
-use crate::run::{code, sources, text, words};
+use crate::run::{code, given, sources, text, words};
 use crate::terminal;
 use preempt_cargo::{Program, Std, Test, export};
 use preempt_core::{Stop, Trace, Verdict, counted};
@@ -161,7 +161,7 @@ impl<'a> List<'a> {
         let report = match claim.verdict {
             Verdict::Violated => {
                 let schedule = answer.schedule.as_ref().filter(|_| claim.violation.is_some());
-                let repeat = schedule.map(|schedule| self.repeat(program, test, schedule));
+                let repeat = schedule.map(|schedule| self.repeat(program, test, schedule, options));
                 text(&self.arguments.search, answer, repeat.as_deref())
             }
             Verdict::Inconclusive(_) if !self.arguments.search.quiet => {
@@ -177,13 +177,10 @@ impl<'a> List<'a> {
     }
 
     /// The command that executes a failing schedule again.
-    fn repeat(&self, program: &Program, test: &Test, schedule: &str) -> String {
+    fn repeat(&self, program: &Program, test: &Test, schedule: &str, options: &Options) -> String {
         let command = &self.command;
-        let races = match self.arguments.search.races {
-            Switch::On => "",
-            Switch::Off => " --races off",
-        };
-        let replay = format!("--replay {schedule} --output{races}");
+        let given: String = given(options).iter().map(|word| format!(" {word}")).collect();
+        let replay = format!("--replay {schedule} --output{given}");
         if program.is_test {
             return format!("preempt cargo {command} -- --exact {} {replay}", test.name);
         }
