@@ -19,6 +19,7 @@
 
 pub mod export;
 mod linker;
+pub mod nextest;
 mod project;
 mod recorder;
 mod role;

@@ -4,6 +4,7 @@
 //! would take one for the other. A mark in the folder says for which toolchain and harness it was
 //! filled; if that changes, it is filled again.
 
+use crate::nextest;
 use crate::recorder::{Program, recorded};
 use crate::toolchain::{TARGET, Toolchain};
 use crate::variables;
@@ -82,12 +83,7 @@ impl Project {
 
     /// Builds, with what cargo says on standard error.
     pub fn build(&self, quiet: bool) -> Result<Built, Failure> {
-        let runtime = preempt_run::runtime::folder().map_err(|error| {
-            Failure::Sentence(format!("the runtime cannot be unpacked: {error}"))
-        })?;
-        self.prepare_folder().map_err(|error| {
-            Failure::Sentence(format!("{} cannot be used: {error}", self.target.display()))
-        })?;
+        let runtime = self.prepare()?;
         let mut build = self.cargo(&runtime, quiet);
         if self.line.kind == Kind::Test {
             build.arg("--no-run");
@@ -108,17 +104,34 @@ impl Project {
         for program in &mut programs {
             program.is_test = self.line.kind == Kind::Test;
         }
-        Ok(Built { programs, foreign: self.foreign(), notes: notes(&self.root) })
+        Ok(Built {
+            programs,
+            foreign: foreign(&self.target.join("foreign")),
+            notes: notes(&self.root),
+        })
+    }
+
+    /// The folders that a build needs; that of the runtime.
+    fn prepare(&self) -> Result<PathBuf, Failure> {
+        let runtime = preempt_run::runtime::folder().map_err(|error| {
+            Failure::Sentence(format!("the runtime cannot be unpacked: {error}"))
+        })?;
+        self.prepare_folder().map_err(|error| {
+            Failure::Sentence(format!("{} cannot be used: {error}", self.target.display()))
+        })?;
+        Ok(runtime)
     }
 
     /// Cargo with the user's options and ours.
     fn cargo(&self, runtime: &Path, quiet: bool) -> Command {
-        let word = match self.line.kind {
-            Kind::Test => "test",
+        let words = match self.line.kind {
+            Kind::Test => &["test"][..],
             // It cannot build only; but the recorder stands in front of the program, and runs nothing.
-            Kind::Run => "run",
+            Kind::Run => &["run"],
+            Kind::Nextest => &["nextest", "run"],
         };
-        let mut command = self.toolchain.cargo(&[word.into()]);
+        let words: Vec<OsString> = words.iter().map(Into::into).collect();
+        let mut command = self.toolchain.cargo(&words);
         command.args(&self.line.cargo).args(["--target", TARGET]);
         command.arg("--target-dir").arg(&self.target);
         if quiet && !self.line.cargo.iter().any(|word| word == "-q" || word == "--quiet") {
@@ -137,9 +150,29 @@ impl Project {
             .env(variables::FOREIGN, self.target.join("foreign"))
             .env(variables::RECORDS, self.records());
         let quoted = |text: &str| serde_json::Value::from(text).to_string();
-        let words = [quoted(&own.to_string_lossy()), quoted(variables::RECORD)].join(",");
+        let in_front = match self.line.kind {
+            Kind::Test | Kind::Run => &[variables::RECORD][..],
+            Kind::Nextest => &nextest::IN_FRONT,
+        };
+        let own = own.to_string_lossy();
+        let words: Vec<String> =
+            std::iter::once(&*own).chain(in_front.iter().copied()).map(quoted).collect();
+        let words = words.join(",");
         command.arg("--config").arg(format!("target.{TARGET}.runner=[{words}]"));
         command
+    }
+
+    /// Lets nextest build the tests and start them, each with this program in front, which searches it as `own` says. Its
+    /// exit code.
+    pub fn nextest(&self, own: &[OsString]) -> Result<u8, Failure> {
+        let runtime = self.prepare()?;
+        let mut command = self.cargo(&runtime, false);
+        let status = command
+            .env(variables::OPTIONS, nextest::joined(own))
+            .status()
+            .map_err(|error| Failure::Sentence(format!("cannot start cargo: {error}")))?;
+        let _ = std::fs::remove_dir_all(self.records());
+        Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
     }
 
     /// Lets cargo start the tests, which are built, with the recorder in front.
@@ -179,14 +212,15 @@ impl Project {
         std::fs::create_dir_all(self.records())?;
         std::fs::write(mark, text)
     }
+}
 
-    fn foreign(&self) -> Vec<String> {
-        let text = std::fs::read_to_string(self.target.join("foreign")).unwrap_or_default();
-        let mut lines: Vec<String> = text.lines().map(str::to_string).collect();
-        lines.sort();
-        lines.dedup();
-        lines
-    }
+/// The libraries in other languages whose names were collected in this file.
+pub(crate) fn foreign(file: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let mut lines: Vec<String> = text.lines().map(str::to_string).collect();
+    lines.sort();
+    lines.dedup();
+    lines
 }
 
 /// What of the user's configuration is not followed.

@@ -39,7 +39,8 @@ impl Program {
         self.variable("CARGO_MANIFEST_DIR").map_or_else(|| self.folder.clone(), PathBuf::from)
     }
 
-    fn here(words: &[OsString]) -> Option<Program> {
+    /// The program that this process was asked to start.
+    pub(crate) fn here(words: &[OsString]) -> Option<Program> {
         let (path, arguments) = words.split_first()?;
         let ours =
             |(name, _): &(OsString, OsString)| !variables::ALL.iter().any(|role| name == role);

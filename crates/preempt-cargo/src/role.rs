@@ -5,7 +5,7 @@
 //! for a build script never sees them.
 
 use crate::variables::{RECORD, ROLE};
-use crate::{linker, recorder, wrapper};
+use crate::{linker, nextest, recorder, wrapper};
 use std::ffi::OsString;
 use std::process::Command;
 
@@ -13,6 +13,9 @@ use std::process::Command;
 pub fn play(words: impl Iterator<Item = OsString>) -> Option<u8> {
     let role = std::env::var_os(ROLE)?;
     let words: Vec<OsString> = words.skip(1).collect();
+    if words.iter().take(nextest::IN_FRONT.len()).eq(nextest::IN_FRONT) {
+        return None;
+    }
     match role.to_str()? {
         "rustc" if words.first().is_some_and(|word| word == RECORD) => {
             Some(recorder::record(&words[1..]))

@@ -19,9 +19,12 @@ pub(crate) const FOREIGN: &str = "PREEMPT_CARGO_FOREIGN";
 /// In front of programs: where they are recorded.
 pub(crate) const RECORDS: &str = "PREEMPT_CARGO_RECORDS";
 
+/// In front of tests that nextest starts: what is asked of the search.
+pub(crate) const OPTIONS: &str = "PREEMPT_CARGO_OPTIONS";
+
 /// The first word in front of programs, which cargo lets us choose.
 pub(crate) const RECORD: &str = "record-how-cargo-starts";
 
 /// Every variable above: none of them is for the programs under test.
-pub(crate) const ALL: [&str; 9] =
-    [ROLE, INSTRUMENT, INNER, PARTS, RUNTIME, LINKER, TESTS, FOREIGN, RECORDS];
+pub(crate) const ALL: [&str; 10] =
+    [ROLE, INSTRUMENT, INNER, PARTS, RUNTIME, LINKER, TESTS, FOREIGN, RECORDS, OPTIONS];

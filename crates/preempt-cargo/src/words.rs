@@ -13,6 +13,8 @@ pub enum Kind {
     Test,
     /// `cargo run`
     Run,
+    /// `cargo nextest run`
+    Nextest,
 }
 
 /// A command line, in parts.
@@ -42,6 +44,7 @@ impl Line {
         let word = match self.kind {
             Kind::Test => "test",
             Kind::Run => "run",
+            Kind::Nextest => "nextest run",
         };
         let mut text = word.to_string();
         let mut add = |word: &OsStr| {
@@ -106,9 +109,13 @@ const SELECTING: [&str; 10] = [
 /// Takes a command line apart, or says what is wrong with it.
 pub fn split(words: &[OsString]) -> Result<Line, String> {
     let (first, rest) = words.split_first().ok_or_else(usage)?;
-    let kind = match first.to_str() {
-        Some("test" | "t") => Kind::Test,
-        Some("run" | "r") => Kind::Run,
+    let (kind, rest) = match (first.to_str(), rest.split_first()) {
+        (Some("test" | "t"), _) => (Kind::Test, rest),
+        (Some("run" | "r"), _) => (Kind::Run, rest),
+        (Some("nextest"), Some((word, rest))) if word == "run" || word == "r" => {
+            (Kind::Nextest, rest)
+        }
+        (Some("nextest"), _) => return Err("of nextest, `nextest run` is supported".into()),
         _ => return Err(format!("there is no `cargo {}` here; {}", first.display(), usage())),
     };
     let end = rest.iter().position(|word| word == "--").unwrap_or(rest.len());
@@ -147,6 +154,13 @@ pub fn split(words: &[OsString]) -> Result<Line, String> {
                     return Err(format!("programs can be run on {only} only"));
                 }
             }
+            "--manifest-path" => {
+                let value = value()?;
+                line.manifest = Some(value.clone().into());
+                line.cargo.extend([name.into(), value]);
+            }
+            // It has many options of its own, and selects tests itself.
+            _ if kind == Kind::Nextest => line.cargo.push(word.clone()),
             "--doc" => {
                 return Err("documentation tests are not run here; leave out --doc".into());
             }
@@ -154,9 +168,6 @@ pub fn split(words: &[OsString]) -> Result<Line, String> {
             "--no-fail-fast" => {}
             _ if WITH_VALUE.contains(&name) => {
                 let value = value()?;
-                if name == "--manifest-path" {
-                    line.manifest = Some(value.clone().into());
-                }
                 line.cargo.extend([name.into(), value]);
             }
             _ if name.starts_with('-') => line.cargo.push(word.clone()),
@@ -172,8 +183,8 @@ pub fn split(words: &[OsString]) -> Result<Line, String> {
 }
 
 fn usage() -> String {
-    "use `preempt cargo test` or `preempt cargo run`, with cargo's options, and after -- those of \
-     preempt"
+    "use `preempt cargo test`, `preempt cargo nextest run` or `preempt cargo run`, with cargo's \
+     options, and after -- those of preempt"
         .into()
 }
 
@@ -216,10 +227,26 @@ mod tests {
     }
 
     #[test]
+    fn nextest_has_its_own_options() {
+        let line = line("nextest run -E test(x) --target-dir /x a b -- --time 5s").unwrap();
+        assert_eq!(line.kind, Kind::Nextest);
+        assert_eq!(joined(&line.cargo), "-E test(x) a b");
+        assert_eq!(joined(&line.own), "--time 5s");
+        assert!(line.filters.is_empty());
+    }
+
+    #[test]
     fn wrong_lines_are_refused() {
-        for text in
-            ["", "bench", "test --doc", "test --target wasm32-unknown-unknown", "test -p", "run x"]
-        {
+        for text in [
+            "",
+            "bench",
+            "nextest",
+            "nextest list",
+            "test --doc",
+            "test --target wasm32-unknown-unknown",
+            "test -p",
+            "run x",
+        ] {
             assert!(line(text).is_err(), "{text}");
         }
     }

@@ -28,6 +28,13 @@ pub fn peer(commands: &[&str]) -> Option<PathBuf> {
     found
 }
 
+/// Whether a command is installed that takes minutes to build, so that `cargo xtask test` does not install it: a missing one is a
+/// failure in continuous integration alone.
+pub fn heavy_peer(command: &str) -> bool {
+    let is_there = find(command).is_some();
+    is_there || have_if(command, false, decide("", &set("CI")))
+}
+
 /// Whether Debian's examples of Spin are installed, as for [`peers`].
 pub fn spin_examples() -> bool {
     have("Debian's examples of Spin", Path::new(SPIN_EXAMPLES).is_dir())
@@ -35,10 +42,14 @@ pub fn spin_examples() -> bool {
 
 /// Whether something that a test needs is there, as for [`peers`]: `what` names it.
 pub fn have(what: &str, is_there: bool) -> bool {
+    have_if(what, is_there, decide(&set("PREEMPT_PEERS"), &set("CI")))
+}
+
+fn have_if(what: &str, is_there: bool, required: bool) -> bool {
     if !is_there {
         let thread = std::thread::current();
         let test = thread.name().unwrap_or("a test");
-        assert!(!required(), "{test}: {what} is missing, and here it must not be (PREEMPT_PEERS)");
+        assert!(!required, "{test}: {what} is missing, and here it must not be (PREEMPT_PEERS)");
         println!("skipped: {what} is not installed");
         note(&format!("{test}: {what}"));
     }
@@ -51,9 +62,8 @@ pub fn find(command: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|folder| folder.join(command)).find(|path| path.is_file())
 }
 
-fn required() -> bool {
-    let set = |name: &str| std::env::var(name).unwrap_or_default();
-    decide(&set("PREEMPT_PEERS"), &set("CI"))
+fn set(name: &str) -> String {
+    std::env::var(name).unwrap_or_default()
 }
 
 fn decide(peers: &str, ci: &str) -> bool {

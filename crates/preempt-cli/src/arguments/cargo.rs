@@ -9,6 +9,7 @@ use std::ffi::OsString;
     name = "preempt cargo",
     about = "Options of preempt, after cargo's own and --",
     override_usage = "preempt cargo test [CARGO OPTIONS] [FILTER] [-- OPTIONS]\n       \
+                      preempt cargo nextest run [NEXTEST OPTIONS] [-- OPTIONS]\n       \
                       preempt cargo run [CARGO OPTIONS] [-- OPTIONS [-- ARGUMENTS OF THE PROGRAM]]"
 )]
 pub(crate) struct CargoArguments {

@@ -1,4 +1,4 @@
-//! `preempt cargo test` and `preempt cargo run`: the schedules of a Rust crate's own tests and programs.
+//! `preempt cargo test`, `preempt cargo nextest run` and `preempt cargo run`: the schedules of a Rust crate's own tests and programs.
 //!
 //! One test after the other is searched to its own verdict, within its own time (`search.rs`), and shown in a
 //! list (`list.rs`); a test that cannot be searched and makes no thread is run as it is (`plain.rs`).
@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::output::{complain, print};
 use crate::terminal::INTERRUPTED;
 use list::List;
+use preempt_cargo::nextest::{self, Asked};
 use preempt_cargo::{Built, Kind, Line, Program, Project, Races, Selection, Test, Toolchain};
 use std::ffi::OsString;
 use std::path::Path;
@@ -25,6 +26,9 @@ pub(crate) fn run(words: &[OsString]) -> Result<ExitCode, Failure> {
         let help = CargoArguments::read(&["--help".into()]).map(drop).unwrap_err();
         print(&help.to_string());
         return Ok(ExitCode::SUCCESS);
+    }
+    if words.first().is_some_and(|word| word == nextest::IN_FRONT[1]) {
+        return next_test(&words[1..]);
     }
     let line = preempt_cargo::split(words).map_err(Failure::Input)?;
     let arguments = CargoArguments::read(&line.own).unwrap_or_else(|error| error.exit());
@@ -48,7 +52,11 @@ pub(crate) fn run(words: &[OsString]) -> Result<ExitCode, Failure> {
     };
     let (kind, only_build, command) = (line.kind, line.only_build, line.for_cargo());
     let selection = selection(&line, &arguments);
+    let own = line.own.clone();
     let project = Project::find(line, toolchain, races).map_err(said)?;
+    if kind == Kind::Nextest {
+        return project.nextest(&own).map(ExitCode::from).map_err(said);
+    }
     let built = project.build(arguments.search.quiet).map_err(said)?;
     for note in &built.notes {
         complain(&format!("note: {note}"));
@@ -59,8 +67,27 @@ pub(crate) fn run(words: &[OsString]) -> Result<ExitCode, Failure> {
     let mut list = List::new(&arguments, command, built.foreign.clone(), std);
     match kind {
         Kind::Test => all(&built, &selection, &arguments, &mut list)?,
-        Kind::Run => program(&built, &arguments, &mut list)?,
+        Kind::Run | Kind::Nextest => program(&built, &arguments, &mut list)?,
     }
+    list.end()
+}
+
+/// Lists the tests of a program for nextest, or searches one of them.
+fn next_test(words: &[OsString]) -> Result<ExitCode, Failure> {
+    let (program, test) = match nextest::asked(words).map_err(Failure::Input)? {
+        Asked::List(text) => {
+            print(&text);
+            return Ok(ExitCode::SUCCESS);
+        }
+        Asked::Search(program, test) => (program, test),
+    };
+    let given = nextest::given();
+    let arguments = CargoArguments::read(&given.own).unwrap_or_else(|error| error.exit());
+    let toolchain = Toolchain::find(&program.folder, &mut || {}).map_err(Failure::Input)?;
+    let package = program.package().map_or(String::new(), |package| format!(" -p {package}"));
+    let command = format!("test{package}");
+    let mut list = List::new(&arguments, command, given.foreign, toolchain.std);
+    list.test(&program, &test)?;
     list.end()
 }
 
@@ -78,6 +105,12 @@ fn check(line: &Line, arguments: &CargoArguments) -> Result<(), Failure> {
     match line.kind {
         Kind::Test if !arguments.program.is_empty() => {
             wrong("tests take no arguments; there is nothing for a second --")
+        }
+        Kind::Nextest if !arguments.program.is_empty() || !arguments.filters.is_empty() => {
+            wrong("nextest selects tests by what comes before --")
+        }
+        Kind::Nextest if arguments.search.replay.is_some() => {
+            wrong("`preempt cargo test` repeats schedules")
         }
         Kind::Run if !arguments.filters.is_empty() => {
             wrong("arguments of the program come after a second --")
