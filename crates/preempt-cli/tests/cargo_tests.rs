@@ -429,3 +429,44 @@ fn cargo_finds_the_command_under_its_own_name() {
     let ended = rust_crates::Ended::of(&command.output().expect("cargo-preempt runs"));
     assert_eq!((ended.code, verdict(&ended.test("a"))), (0, "holds"), "{}", ended.stderr);
 }
+
+#[test]
+fn calls_of_std_are_steps_and_locks_have_holders() {
+    let subject = Crate::library(
+        r#"
+use std::sync::*;
+#[test]
+fn order() {
+    let a = Arc::new((Mutex::new(0), RwLock::new(0)));
+    let b = a.clone();
+    let t = std::thread::spawn(move || {
+        let _x = b.1.write().unwrap();
+        let _y = b.0.lock().unwrap();
+    });
+    let _x = a.0.lock().unwrap();
+    let _y = a.1.read().unwrap();
+    drop((_x, _y));
+    t.join().unwrap();
+}
+"#,
+    );
+    let ended = subject.run(&["test", "--", "--json", "--time", "5s"]);
+    let value = ended.test("order");
+    let violation = &value["violation"];
+    assert_eq!(violation["kind"], "deadlock", "{value}");
+    let waiting = violation["waiting"].as_array().expect("threads that wait");
+    for (pid, other, words) in [
+        (0, 1, ["RwLock::read at src/lib.rs:12", "has held since the step at src/lib.rs:8"]),
+        (1, 0, ["Mutex::lock at src/lib.rs:9", "main has held since the step at src/lib.rs:11"]),
+    ] {
+        let row = waiting.iter().find(|row| row["pid"] == pid).expect("a row");
+        assert_eq!(row["waits_for"], serde_json::json!([other]), "{row}");
+        let reasons = row["reasons"].to_string();
+        assert!(words.iter().all(|part| reasons.contains(part)), "{row}");
+    }
+    // Waiting for a lock takes std hundreds of steps.
+    let steps = violation["trace"].as_array().expect("steps");
+    assert!(steps.len() < 20, "{} steps", steps.len());
+    let texts: Vec<&str> = steps.iter().filter_map(|step| step["text"].as_str()).collect();
+    assert!(texts.iter().any(|text| text.starts_with("Mutex::lock (")), "{texts:?}");
+}

@@ -4,10 +4,11 @@
 //! violations, the plain accesses that were found to race. Where no race exists, switching threads at
 //! these points loses nothing.
 
-use crate::found::{Access, Evidence, Found, Row, Trouble};
+use crate::found::{Access, Evidence, Found, Row, Trouble, Waits};
 use crate::run::{Memory, Options, Search};
 use crate::shown;
 use crate::stale;
+use crate::std_calls;
 use crate::symbols::{Line, Symbols};
 use crate::words::{self, Names};
 use preempt_core::{
@@ -454,6 +455,16 @@ fn wait(
     let names = Names::of(evidence, symbols);
     let object = || names.object(waits.address);
     let name = |number: usize| threads.get(number).cloned().unwrap_or_default();
+    let place = at(symbols.place(waits.pc, &waits.frames).as_ref());
+    if let (Some(call), None) = (std_calls::call(symbols, waits.pc, &waits.frames), waits.holder) {
+        let held = std_calls::holder(evidence, waits, &call).map(|(holder, since)| {
+            let since = at(symbols.place(since.pc, &since.frames).as_ref());
+            let by = if holder == number { "it".into() } else { name(holder) };
+            format!(" for what {by} has held since the step{since}")
+        });
+        let what = std_calls::wait(&names, waits, &call);
+        return Some(format!("{what}{place}{}", held.unwrap_or_default()));
+    }
     let what = match (waits.action.as_str(), waits.holder) {
         ("join", Some(target)) => format!("for {} to end", name(target)),
         (_, Some(holder)) if holder == number => {
@@ -466,7 +477,7 @@ fn wait(
         ("yield", None) => "in a loop for a change that nobody makes".into(),
         (action, None) => format!("at {action} {}", object()),
     };
-    Some(format!("{what}{}", at(symbols.place(waits.pc, &waits.frames).as_ref())))
+    Some(format!("{what}{place}"))
 }
 
 /// Who waits for whom, in one sentence.
@@ -490,7 +501,12 @@ fn waiting(evidence: &Evidence, symbols: &Symbols, threads: &[String]) -> Vec<Wa
     let all = evidence.threads.iter().enumerate();
     let stuck: Vec<usize> = all.filter(|(_, t)| t.waits.is_some()).map(|(at, _)| at).collect();
     let waiting = |number: &usize| {
-        let holder = evidence.threads[*number].waits.as_ref().and_then(|waits| waits.holder);
+        let waits = evidence.threads[*number].waits.as_ref();
+        let of_std = |waits: &Waits| {
+            let call = std_calls::call(symbols, waits.pc, &waits.frames)?;
+            std_calls::holder(evidence, waits, &call).map(|(holder, _)| holder)
+        };
+        let holder = waits.and_then(|waits| waits.holder.or_else(|| of_std(waits)));
         // Where nobody in particular has it, any other thread that is left could do something.
         let others = || stuck.iter().copied().filter(|other| other != number).collect();
         Waiting {
@@ -561,6 +577,7 @@ fn trace(evidence: &Evidence, symbols: &Symbols, threads: &[String]) -> Trace {
         })
         .collect();
     let mut hidden = shown::hidden(&evidence.events, symbols);
+    let mut calls = std_calls::calls(&evidence.events, symbols);
     if let Some([earlier, later]) = &evidence.race {
         // Accesses are no scheduling points. The execution ends with the second one.
         let place = at(symbols.place(earlier.pc, &earlier.frames).as_ref());
@@ -577,8 +594,11 @@ fn trace(evidence: &Evidence, symbols: &Symbols, threads: &[String]) -> Trace {
         steps.insert(first, accesses(earlier, symbols, threads));
         hidden.insert(first, false);
         hidden.push(false);
+        calls.insert(first, None);
+        calls.push(None);
     }
-    let mut steps = shown::keep(steps, &hidden);
+    let steps = shown::keep(steps.into_iter().zip(calls).collect(), &hidden);
+    let mut steps = std_calls::fold(steps);
     if steps.iter().any(|step| step.file != steps[0].file) {
         for step in steps.iter_mut().filter(|step| !step.file.is_empty()) {
             let file = step.file.rsplit('/').next().unwrap_or_default();

@@ -17,6 +17,7 @@ pub mod run;
 pub mod runtime;
 mod shown;
 mod stale;
+mod std_calls;
 pub mod symbols;
 mod words;
 

@@ -37,21 +37,21 @@ pub(crate) fn hidden(events: &[Event], symbols: &Symbols) -> Vec<bool> {
     events.iter().map(|event| is_machinery(event, symbols)).collect()
 }
 
-/// Leaves out what is hidden.
-pub(crate) fn keep(steps: Vec<TraceStep>, hidden: &[bool]) -> Vec<TraceStep> {
-    let mut shown: Vec<TraceStep> = Vec::new();
+/// Leaves out what is hidden. Something more is known of each step.
+pub(crate) fn keep<T>(steps: Vec<(TraceStep, T)>, hidden: &[bool]) -> Vec<(TraceStep, T)> {
+    let mut shown: Vec<(TraceStep, T)> = Vec::new();
     let mut steps = steps.into_iter().zip(hidden).peekable();
     while let Some((first, &is_hidden)) = steps.next() {
-        let (pid, switch) = (first.pid, first.switch);
+        let (pid, switch) = (first.0.pid, first.0.switch);
         let mut in_a_row = vec![(first, is_hidden)];
-        while let Some((next, &is_hidden)) = steps.next_if(|(next, _)| next.pid == pid) {
+        while let Some((next, &is_hidden)) = steps.next_if(|(next, _)| next.0.pid == pid) {
             in_a_row.push((next, is_hidden));
         }
         let all_hidden = in_a_row.iter().all(|(_, is_hidden)| *is_hidden);
         let wanted = in_a_row.into_iter().enumerate();
         let wanted = wanted.filter(|(at, (_, is_hidden))| !is_hidden || all_hidden && *at == 0);
         for (at, (_, (mut step, _))) in wanted.enumerate() {
-            step.switch = if at == 0 { switch } else { Switch::None };
+            step.0.switch = if at == 0 { switch } else { Switch::None };
             shown.push(step);
         }
     }
@@ -87,9 +87,10 @@ mod tests {
             step(0, Switch::None, "f"),
             step(1, Switch::Preemption, "g"),
         ];
+        let steps = steps.into_iter().map(|step| (step, ())).collect();
         let shown = keep(steps, &[true, false, true, false, true, true, false]);
         let shown: Vec<(&str, Switch)> =
-            shown.iter().map(|step| (step.text.as_str(), step.switch)).collect();
+            shown.iter().map(|(step, ())| (step.text.as_str(), step.switch)).collect();
         let expected = [
             ("b", Switch::None),
             ("d", Switch::Preemption),

@@ -115,6 +115,22 @@ impl Symbols {
         (functions, false)
     }
 
+    /// The function of Rust's std that code of the user's has called there, or that is called where a value of the user's is
+    /// dropped, if the operation is inside of one.
+    pub(crate) fn std_function(&self, pc: u64, frames: &[u64]) -> Option<String> {
+        let mut outermost: Option<Call> = None;
+        for call in self.calls(pc, frames) {
+            if !is_library(&call.file) {
+                let in_std = |call: &Call| call.file.contains("library/std/src/");
+                return outermost.filter(in_std).map(|call| call.function);
+            }
+            if outermost.is_none() || !call.function.contains("drop_in_place") {
+                outermost = Some(call);
+            }
+        }
+        None
+    }
+
     /// The calls at these addresses, inlined ones too, the innermost first.
     fn calls(&self, pc: u64, frames: &[u64]) -> impl Iterator<Item = Call> {
         // The innermost frame usually is the place itself.

@@ -15,8 +15,12 @@ impl<'a> Names<'a> {
     /// Reads the names off an execution.
     pub(crate) fn of(evidence: &Evidence, symbols: &'a Symbols) -> Self {
         let mut written = HashMap::new();
+        let numbers: HashSet<u64> =
+            evidence.events.iter().filter(|e| e.number).map(|e| e.address).collect();
         for event in &evidence.events {
-            if event.address == 0 || written.contains_key(&event.address) {
+            // A thread that waits for a number to change does not name it.
+            let waits = !event.number && numbers.contains(&event.address);
+            if event.address == 0 || waits || written.contains_key(&event.address) {
                 continue;
             }
             if let Some(name) = expression(event, symbols).or_else(|| count(event, symbols)) {
@@ -56,9 +60,11 @@ fn expression(event: &Event, symbols: &Symbols) -> Option<String> {
 }
 
 /// What counts references has no name in the program.
+pub(crate) const ARC_COUNT: &str = "Arc's count";
+
 fn count(event: &Event, symbols: &Symbols) -> Option<String> {
     let (functions, _) = symbols.libraries(event.pc, &event.frames);
-    functions.iter().any(|name| name.contains("sync::Arc<")).then(|| "Arc's count".to_string())
+    functions.iter().any(|name| name.contains("sync::Arc<")).then(|| ARC_COUNT.to_string())
 }
 
 /// What an operation is called on: `self.head` in `let h = self.head.load(Acquire);`. Of several calls on a
