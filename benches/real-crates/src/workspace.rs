@@ -154,7 +154,7 @@ impl Workspace {
         if let Some((path, package)) = stand_in {
             text = with_stand_in(&text, names, package, &path);
         }
-        fs::write(folder.join("Cargo.toml"), text)?;
+        fs::write(folder.join("Cargo.toml"), without_benchmarks(&text))?;
         let _ = fs::remove_file(folder.join("Cargo.lock"));
         Ok(folder)
     }
@@ -195,6 +195,24 @@ fn with_stand_in(manifest: &str, names: &[&str], package: &str, path: &Path) -> 
     text
 }
 
+/// The manifest without what only benchmarks need, which takes longest to compile.
+fn without_benchmarks(manifest: &str) -> String {
+    const ONLY_FOR_BENCHMARKS: [&str; 3] =
+        ["[[bench]]", "[dev-dependencies.criterion]", "[dev-dependencies.many_cpus_benchmarking]"];
+    let mut text = String::new();
+    let mut inside = false;
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            inside = ONLY_FOR_BENCHMARKS.contains(&line);
+        }
+        if !inside {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    text
+}
+
 fn is_different(a: &Path, b: &Path) -> Result<bool> {
     Ok(!b.exists() || fs::read(a)? != fs::read(b)?)
 }
@@ -217,6 +235,14 @@ pub(crate) fn copy_folder(from: &Path, to: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn benchmarks_are_left_out() {
+        let manifest = "[package]\nname = \"a\"\n\n[[bench]]\nname = \"b\"\n\n[dev-dependencies.criterion]\n\
+                        version = \"1\"\n\n[features]\n";
+        let expected = "[package]\nname = \"a\"\n\n[features]\n";
+        assert_eq!(without_benchmarks(manifest), expected);
+    }
 
     #[test]
     fn only_the_loom_line_changes() {
