@@ -135,6 +135,7 @@ pub(crate) const CRATES: &[Crate] = &[
 ];
 
 const TOKIO: (&str, &str) = ("tokio", "1.53.1");
+const RESIZE: (&str, &str) = ("mpmc-resize", "0.1.4");
 const SAA: (&str, &str) = ("saa", "5.6.2");
 const SDD: (&str, &str) = ("sdd", "4.8.11");
 const HAPHAZARD: (&str, &str) = ("haphazard", "0.1.8");
@@ -152,13 +153,20 @@ pub(crate) const FURTHER: &[Crate] = &[
     Crate { name: "async-event", version: "0.2.1", cfg: OWN, ..PLAIN },
     Crate { name: "st3", version: "0.4.1", cfg: OWN, test: Some("integration"), ..PLAIN },
     Crate { name: "haphazard", version: "0.1.8", test: Some("loom"), ..PLAIN },
-    Crate { name: "nblf-queue", version: "0.3.0", features: &["std", "dynamic"], ..PLAIN },
+    Crate {
+        name: "nblf-queue",
+        version: "0.3.0",
+        features: &["std", "dynamic"],
+        with: &[RESIZE],
+        ..PLAIN
+    },
     Crate {
         name: "nblf-queue",
         version: "0.3.0",
         written: Written::ForShuttle,
         cfg: "shuttle",
         features: &["std", "dynamic"],
+        with: &[RESIZE],
         part: "-shuttle",
         ..PLAIN
     },
