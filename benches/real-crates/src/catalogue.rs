@@ -1,17 +1,25 @@
-//! The published crates whose loom tests are run, and how each wants to be built.
+//! The published crates whose tests for loom or shuttle are run, and how each wants to be built.
 
-/// One published crate with loom tests.
+/// The tool that a crate's tests are written for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Written {
+    ForLoom,
+    ForShuttle,
+}
+
+/// One published crate with tests for loom or shuttle.
 pub(crate) struct Crate {
     pub(crate) name: &'static str,
     pub(crate) version: &'static str,
-    /// The `--cfg` that switches it to loom.
+    pub(crate) written: Written,
+    /// The `--cfg` that switches it to the tool.
     pub(crate) cfg: &'static str,
     pub(crate) features: &'static [&'static str],
     /// The integration test with the models; the library's own tests if there is none.
     pub(crate) test: Option<&'static str>,
     /// Only tests whose names begin so.
     pub(crate) prefixes: &'static [&'static str],
-    /// Crates it depends on that use loom themselves, with their versions.
+    /// Crates it depends on that use the tool themselves, with their versions.
     pub(crate) with: &'static [(&'static str, &'static str)],
     /// What distinguishes it from another entry for the same crate.
     pub(crate) part: &'static str,
@@ -32,6 +40,7 @@ const QUEUE: (&str, &str) = ("concurrent-queue", "2.5.0");
 const PLAIN: Crate = Crate {
     name: "",
     version: "",
+    written: Written::ForLoom,
     cfg: "loom",
     features: &[],
     test: None,
@@ -116,5 +125,74 @@ pub(crate) const CRATES: &[Crate] = &[
         ..PLAIN
     },
     Crate { name: LOOM, version: "0.7.2", features: &["futures"], ..PLAIN },
-    Crate { name: SHUTTLE, version: "0.9.9", cfg: "shuttle_tests", ..PLAIN },
+    Crate {
+        name: SHUTTLE,
+        version: "0.9.9",
+        written: Written::ForShuttle,
+        cfg: "shuttle_tests",
+        ..PLAIN
+    },
+];
+
+const TOKIO: (&str, &str) = ("tokio", "1.53.1");
+const RESIZE: (&str, &str) = ("mpmc-resize", "0.1.4");
+const SAA: (&str, &str) = ("saa", "5.6.2");
+const SDD: (&str, &str) = ("sdd", "4.8.11");
+const HAPHAZARD: (&str, &str) = ("haphazard", "0.1.8");
+const CORDYCEPS: (&str, &str) = ("cordyceps", "0.3.5");
+
+/// Switches of single crates. All of them are on for each of these, so that what they depend on is compiled once.
+const OWN: &str = "multishot_loom --cfg diatomic_waker_loom --cfg async_event_loom --cfg st3_loom \
+                   --cfg tachyonix_loom";
+
+/// Crates that preempt was first tried on when it was otherwise finished, in the order of their table.
+pub(crate) const FURTHER: &[Crate] = &[
+    Crate { name: "saa", version: "5.6.2", cfg: OWN, features: &["loom"], ..PLAIN },
+    Crate { name: "multishot", version: "0.3.2", cfg: OWN, ..PLAIN },
+    Crate { name: "diatomic-waker", version: "0.2.3", cfg: OWN, ..PLAIN },
+    Crate { name: "async-event", version: "0.2.1", cfg: OWN, ..PLAIN },
+    Crate { name: "st3", version: "0.4.1", cfg: OWN, test: Some("integration"), ..PLAIN },
+    Crate { name: "haphazard", version: "0.1.8", test: Some("loom"), ..PLAIN },
+    Crate {
+        name: "nblf-queue",
+        version: "0.3.0",
+        features: &["std", "dynamic"],
+        with: &[RESIZE],
+        ..PLAIN
+    },
+    Crate {
+        name: "nblf-queue",
+        version: "0.3.0",
+        written: Written::ForShuttle,
+        cfg: "shuttle",
+        features: &["std", "dynamic"],
+        with: &[RESIZE],
+        part: "-shuttle",
+        ..PLAIN
+    },
+    Crate { name: "sdd", version: "4.8.11", cfg: OWN, features: &["loom"], with: &[SAA], ..PLAIN },
+    Crate { name: "cordyceps", version: "0.3.5", ..PLAIN },
+    Crate { name: "tachyonix", version: "0.3.1", cfg: OWN, ..PLAIN },
+    Crate {
+        name: "scc",
+        version: "3.8.8",
+        cfg: OWN,
+        features: &["loom"],
+        with: &[SAA, SDD],
+        ..PLAIN
+    },
+    Crate { name: "maitake-sync", version: "0.3.0", with: &[CORDYCEPS], ..PLAIN },
+    Crate {
+        name: "arcshift",
+        version: "0.4.10",
+        written: Written::ForShuttle,
+        cfg: "shuttle",
+        features: &["shuttle"],
+        ..PLAIN
+    },
+    Crate { name: "boxcar", version: "0.2.14", features: &["loom"], test: Some("loom"), ..PLAIN },
+    Crate { name: "relay_channel", version: "0.1.2", with: &[TOKIO], ..PLAIN },
+    Crate { name: "burstq", version: "0.2.0", ..PLAIN },
+    Crate { name: "swap-buffer-queue", version: "0.2.1", ..PLAIN },
+    Crate { name: "lfqueue", version: "0.8.1", with: &[HAPHAZARD], ..PLAIN },
 ];

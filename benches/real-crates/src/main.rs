@@ -1,36 +1,40 @@
-//! The loom tests of published crates, run through preempt-loom and through loom.
+//! The loom and shuttle tests of published crates, run through preempt and through the original tool.
 //!
 //! ```text
-//! cargo run -p bench-real-crates -- [--release] [--seeds] [--seconds N] [--ours | --loom | --table] [--write FILE] [--note TEXT] [--project DIR] [CRATE[=TEST]…]
+//! cargo run -p bench-real-crates -- [--release] [--seeds] [--further] [--seconds N] [--ours | --original | --table] [--write FILE] [--note TEXT] [--project DIR] [CRATE[=TEST]…]
 //! ```
 //!
 //! Crates are fetched by cargo into `target/real-crates/`; only the line of their manifests that
-//! names loom is changed. Without names all crates of the catalogue are run. `--write` writes the
+//! names the tool is changed. Without names all crates of the catalogue's first list are run, and with
+//! `--further` those of its second. `--write` writes the
 //! table to a file; `benches/REAL-CRATES.md` is the one that is kept. `--project` takes preempt's
-//! crates from another checkout. What is not run this time (`--ours`, `--loom`, `--table`) is taken from the last
+//! crates from another checkout. What is not run this time (`--ours`, `--original`, `--table`) is taken from the last
 //! run that did. `--seeds` puts bugs into some crates instead and says who finds them.
 
 mod catalogue;
 mod row;
 mod runner;
+mod seed_table;
 mod seeds;
 mod suites;
 mod table;
 mod workspace;
 
 use anyhow::{Context, Result, bail};
-use catalogue::{CRATES, Crate, LOOM, SHUTTLE};
+use catalogue::{CRATES, Crate, FURTHER, LOOM, SHUTTLE, Written};
 use row::{Outcome, Row};
 use runner::{Options, Target, Tests};
-use seeds::{SEEDS, Seed};
+use seed_table::SEEDS;
+use seeds::Seed;
 use std::path::{Path, PathBuf};
-use table::Section;
+use table::{Head, Section};
 use workspace::{Tool, Workspace};
 
 struct Arguments {
     seconds: u64,
     release: bool,
     seeds: bool,
+    further: bool,
     /// Run nothing: put the table together from what earlier runs kept.
     table_only: bool,
     tools: Vec<Tool>,
@@ -71,10 +75,18 @@ fn main() -> Result<()> {
         sections.push(Section {
             title: format!("{} {}", krate.label(), krate.version),
             ours: side(Tool::Preempt),
-            theirs: side(Tool::Loom),
+            theirs: side(Tool::Original),
         });
     }
-    let text = table::render(&sections, arguments.seconds, arguments.release, &arguments.note);
+    let (title, command) = match arguments.further {
+        true => (
+            "Further crates' loom and shuttle tests",
+            "cargo run -p bench-real-crates -- --further",
+        ),
+        false => ("Real crates' loom tests", "cargo run -p bench-real-crates"),
+    };
+    let Arguments { seconds, release, ref note, .. } = arguments;
+    let text = table::render(&sections, &Head { title, command, seconds, release, note });
     match arguments.write {
         Some(path) => std::fs::write(&path, text).with_context(|| path.display().to_string())?,
         None => println!("{text}"),
@@ -90,7 +102,7 @@ fn run_seeds(workspace: &Workspace, arguments: &Arguments) -> Result<()> {
         |seed: &&Seed| names.is_empty() || names.iter().any(|(name, _)| name == seed.krate);
     for seed in SEEDS.iter().filter(chosen) {
         let mut cells = Vec::new();
-        for tool in [Tool::Preempt, Tool::Loom] {
+        for tool in [Tool::Preempt, Tool::Original] {
             if !arguments.tools.contains(&tool) {
                 cells.push("not run".to_string());
                 continue;
@@ -124,7 +136,7 @@ fn run_crate(
     let folder = match krate.name {
         LOOM => suites::prepare_loom(workspace, tool, krate.version)?,
         SHUTTLE => suites::prepare_shuttle(workspace, tool, krate.version)?,
-        name => workspace.prepare(tool, name, krate.version, krate.with)?,
+        _ => workspace.prepare(tool, krate)?,
     };
     if let Some(seed) = seed {
         seed.plant(workspace, tool, &folder)?;
@@ -157,7 +169,7 @@ fn run_crate(
                 continue;
             }
             for mut row in runner::run(workspace, &executable, &folder, &test, &options)? {
-                if row.outcome == Outcome::Passed && krate.name != SHUTTLE {
+                if row.outcome == Outcome::Passed && krate.written == Written::ForLoom {
                     continue;
                 }
                 if own {
@@ -187,10 +199,11 @@ fn print_row(tool: Tool, name: &str, row: &Row) {
 
 fn selected(arguments: &Arguments) -> Result<Vec<(&'static Crate, &str)>> {
     if arguments.names.is_empty() {
-        return Ok(CRATES.iter().map(|krate| (krate, "")).collect());
+        let list = if arguments.further { FURTHER } else { CRATES };
+        return Ok(list.iter().map(|krate| (krate, "")).collect());
     }
     let find = |(name, part): &'_ (String, String)| -> Result<(&'static Crate, String)> {
-        let krate = CRATES.iter().find(|krate| krate.label() == *name);
+        let krate = CRATES.iter().chain(FURTHER).find(|krate| krate.label() == *name);
         Ok((krate.with_context(|| format!("no crate {name} in the catalogue"))?, part.clone()))
     };
     let mut found = Vec::new();
@@ -205,8 +218,9 @@ fn arguments() -> Result<Arguments> {
         seconds: 3,
         release: false,
         seeds: false,
+        further: false,
         table_only: false,
-        tools: vec![Tool::Preempt, Tool::Loom],
+        tools: vec![Tool::Preempt, Tool::Original],
         write: None,
         project: None,
         note: String::new(),
@@ -221,8 +235,9 @@ fn arguments() -> Result<Arguments> {
             "--release" => arguments.release = true,
             "--table" => arguments.table_only = true,
             "--seeds" => arguments.seeds = true,
+            "--further" => arguments.further = true,
             "--ours" => arguments.tools = vec![Tool::Preempt],
-            "--loom" => arguments.tools = vec![Tool::Loom],
+            "--original" => arguments.tools = vec![Tool::Original],
             "--write" => {
                 arguments.write = Some(words.next().context("--write needs a file")?.into())
             }

@@ -1,7 +1,6 @@
-//! Bugs put into published crates, and one that was published: each must be found by the crates' own
-//! loom tests, through either tool.
+//! How a bug is put into a published crate. Which bugs there are is in `seed_table.rs`.
 
-use crate::catalogue::{CRATES, Crate};
+use crate::catalogue::{CRATES, Crate, FURTHER};
 use crate::workspace::{Tool, Workspace, copy_folder};
 use anyhow::{Context, Result, ensure};
 use std::fs;
@@ -21,63 +20,13 @@ pub(crate) struct Seed {
     /// Part of the names of the tests that must find it.
     pub(crate) test: &'static str,
     pub(crate) what: &'static str,
-    change: Change,
+    pub(crate) change: Change,
 }
-
-/// All of them.
-pub(crate) const SEEDS: &[Seed] = &[
-    Seed {
-        krate: "parking",
-        test: "",
-        what: "unpark does not take the lock before it notifies: the wake-up is lost",
-        change: Change::Edit {
-            file: "src/lib.rs",
-            from: "drop(self.lock.lock().unwrap());\n        self.cvar.notify_one();",
-            to: "self.cvar.notify_one();",
-        },
-    },
-    Seed {
-        krate: "concurrent-queue",
-        test: "spsc",
-        what: "push marks a single slot as full before the value is written",
-        change: Change::Edit {
-            file: "src/single.rs",
-            from: ".compare_exchange(0, LOCKED | PUSHED, Ordering::SeqCst, Ordering::SeqCst)",
-            to: ".compare_exchange(0, PUSHED, Ordering::SeqCst, Ordering::SeqCst)",
-        },
-    },
-    Seed {
-        krate: "concurrent-queue",
-        test: "spsc",
-        what: "push unlocks a single slot without release",
-        change: Change::Edit {
-            file: "src/single.rs",
-            from: "self.state.fetch_and(!LOCKED, Ordering::Release);\n            Ok(())",
-            to: "self.state.fetch_and(!LOCKED, Ordering::Relaxed);\n            Ok(())",
-        },
-    },
-    Seed {
-        krate: "sharded-slab",
-        test: "transfer_stack",
-        what: "a slot is published to the stack of free slots without release",
-        change: Change::Edit {
-            file: "src/page/stack.rs",
-            from: ".compare_exchange(next, new_head, Ordering::Release, Ordering::Relaxed)",
-            to: ".compare_exchange(next, new_head, Ordering::Relaxed, Ordering::Relaxed)",
-        },
-    },
-    Seed {
-        krate: "oneshot",
-        test: "poll_then_drop_receiver_during_send",
-        what: "oneshot 0.1.10 as published: the receiver is dropped while the sender wakes it",
-        change: Change::SourcesOf("0.1.10"),
-    },
-];
 
 impl Seed {
     /// The crate of the catalogue.
     pub(crate) fn krate(&self) -> Result<&'static Crate> {
-        let found = CRATES.iter().find(|krate| krate.name == self.krate);
+        let found = CRATES.iter().chain(FURTHER).find(|krate| krate.label() == self.krate);
         found.with_context(|| format!("no crate {} in the catalogue", self.krate))
     }
 

@@ -116,12 +116,11 @@ pub(crate) fn not_applicable(test: &str) -> Option<&'static str> {
 /// shuttle's tests: one target per file, so that each compiles or not by itself. Only the attribute
 /// that turns logging on is removed.
 pub(crate) fn prepare_shuttle(workspace: &Workspace, tool: Tool, version: &str) -> Result<PathBuf> {
-    let shuttle = match tool {
-        Tool::Preempt => format!(
-            "{{ package = \"preempt-shuttle\", path = {:?} }}",
-            workspace.our_crate("preempt-shuttle").display().to_string()
-        ),
-        Tool::Loom => format!("\"={version}\""),
+    let shuttle = match workspace.shuttle(tool) {
+        Some((path, package)) => {
+            format!("{{ package = \"{package}\", path = {:?} }}", path.display().to_string())
+        }
+        None => format!("\"={version}\""),
     };
     let lines = format!(
         "[dependencies]\nshuttle = {shuttle}\nfutures = \"0.3\"\npin-project = \"1\"\nregex = \"1\"\n\

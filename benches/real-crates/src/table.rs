@@ -18,12 +18,16 @@ struct Totals {
     expected: usize,
     failed: usize,
     crashed: usize,
+    executions: u64,
+    processor: f64,
 }
 
 impl Totals {
     fn of(rows: &[Row]) -> Self {
         let mut totals = Totals::default();
         for row in rows {
+            totals.executions += row.executions;
+            totals.processor += row.processor;
             match &row.outcome {
                 Outcome::Holds | Outcome::AskedBound(_) => totals.exhausted += 1,
                 Outcome::WithinBound(_) => totals.bounded += 1,
@@ -36,29 +40,44 @@ impl Totals {
         totals
     }
 
-    fn cells(&self) -> [String; 6] {
-        let models = self.exhausted + self.bounded + self.expected + self.failed + self.crashed;
-        [models, self.exhausted, self.bounded, self.expected, self.failed, self.crashed]
-            .map(|count| count.to_string())
+    fn cells(&self) -> [String; 8] {
+        let Totals { exhausted, bounded, expected, failed, crashed, executions, processor } = self;
+        let models = exhausted + bounded + expected + failed + crashed;
+        let [a, b, c, d, e, f] = [models, *exhausted, *bounded, *expected, *failed, *crashed]
+            .map(|count| count.to_string());
+        [a, b, c, d, e, f, executions.to_string(), format!("{processor:.1}")]
     }
 }
 
+/// What is said above a table.
+pub(crate) struct Head<'a> {
+    pub(crate) title: &'a str,
+    pub(crate) command: &'a str,
+    pub(crate) seconds: u64,
+    pub(crate) release: bool,
+    pub(crate) note: &'a str,
+}
+
 /// All sections, with a summary first.
-pub(crate) fn render(sections: &[Section], seconds: u64, release: bool, note: &str) -> String {
+pub(crate) fn render(sections: &[Section], head: &Head<'_>) -> String {
+    let Head { title, command, seconds, release, note } = *head;
     let profile = if release {
         "release build with debug assertions"
     } else {
         "dev build, both tools optimised"
     };
     let mut text = format!(
-        "# Real crates' loom tests\n\nWritten by `cargo run -p bench-real-crates`; {seconds} s per model \
-         for either tool, {profile}. The crates are as published; only the dependency \
-         line that names loom differs. *Exhausted*: every execution was explored, or every one within the bound that \
-         the test itself sets. *Bounded*: time was up (ours then says which bound was completed). *Expected*: \
+        "# {title}\n\nWritten by `{command}`; {seconds} s per model \
+         for either tool, {profile}. *Original* is the tool that the tests are written for: loom, or shuttle where it is \
+         named. The crates are as published; only the dependency line that names it differs. *Exhausted*: every execution was explored, or every one within the bound that \
+         the test itself sets. *Bounded*: time was up (ours then says up to how many preemptions all executions without a stale choice were \
+         explored). *Expected*: \
          fails, as `#[should_panic]` asks. The last two numbers of a model are seconds and processor seconds. \
          {note}\n\n\
-         | crate | models: ours | loom | exhausted: ours | loom | bounded: ours | loom | expected: ours | loom | \
-         failed: ours | loom | crashed: ours | loom |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n"
+         | crate | models: ours | original | exhausted: ours | original | bounded: ours | original | \
+         expected: ours | original | failed: ours | original | crashed: ours | original | \
+         executions: ours | original | cpu s: ours | original |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n"
     );
     for section in sections {
         let title = &section.title;
@@ -80,7 +99,7 @@ pub(crate) fn render(sections: &[Section], seconds: u64, release: bool, note: &s
             (section.ours.as_ref().unwrap_or(&empty), section.theirs.as_ref().unwrap_or(&empty));
         let _ = writeln!(
             text,
-            "\n## {}\n\n| model | ours | executions | s | cpu s | loom | executions | s | cpu s |\n\
+            "\n## {}\n\n| model | ours | executions | s | cpu s | original | executions | s | cpu s |\n\
              |---|---|---|---|---|---|---|---|---|",
             section.title
         );

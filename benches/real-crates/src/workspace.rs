@@ -1,25 +1,28 @@
-//! Fetching published crates by cargo and changing the one line of their manifests that names loom.
+//! Fetching published crates by cargo and changing the one line of their manifests that names loom or
+//! shuttle.
 //!
 //! Everything is below `target/real-crates/`: nothing of it is ever committed.
 
+use crate::catalogue::{Crate, Written};
 use crate::row::Row;
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Which loom a crate is tested with.
+/// What a crate is tested with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Tool {
     Preempt,
-    Loom,
+    /// The tool that its tests are written for: loom or shuttle.
+    Original,
 }
 
 impl Tool {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Tool::Preempt => "preempt",
-            Tool::Loom => "loom",
+            Tool::Original => "original",
         }
     }
 }
@@ -66,18 +69,12 @@ impl Workspace {
         rows.iter().map(Row::from_json).collect()
     }
 
-    /// A copy of a published crate whose loom is the tool's.
-    pub(crate) fn prepare(
-        &self,
-        tool: Tool,
-        name: &str,
-        version: &str,
-        with: &[(&str, &str)],
-    ) -> Result<PathBuf> {
-        let folder = self.copy(tool, name, version)?;
+    /// A copy of a published crate whose loom or shuttle is the tool's.
+    pub(crate) fn prepare(&self, tool: Tool, krate: &Crate) -> Result<PathBuf> {
+        let folder = self.copy(tool, krate.written, krate.name, krate.version)?;
         let mut patches = String::from("\n[workspace]\n\n[patch.crates-io]\n");
-        for (other, version) in with {
-            let copy = self.copy(tool, other, version)?;
+        for (other, version) in krate.with {
+            let copy = self.copy(tool, krate.written, other, version)?;
             patches.push_str(&format!("{other} = {{ path = {:?} }}\n", copy.display().to_string()));
         }
         let manifest = folder.join("Cargo.toml");
@@ -108,8 +105,13 @@ impl Workspace {
     pub(crate) fn loom(&self, tool: Tool) -> (PathBuf, &'static str) {
         match tool {
             Tool::Preempt => (self.our_crate("preempt-loom"), "preempt-loom"),
-            Tool::Loom => (self.folder.join("counted-loom"), "counted-loom"),
+            Tool::Original => (self.folder.join("counted-loom"), "counted-loom"),
         }
+    }
+
+    /// The folder of the package that is to be called `shuttle`; shuttle itself is taken as it is.
+    pub(crate) fn shuttle(&self, tool: Tool) -> Option<(PathBuf, &'static str)> {
+        (tool == Tool::Preempt).then(|| (self.our_crate("preempt-shuttle"), "preempt-shuttle"))
     }
 
     /// The sources of a published crate, as cargo unpacked them.
@@ -140,14 +142,19 @@ impl Workspace {
         Ok(Path::new(manifest).parent().context("no folder")?.to_path_buf())
     }
 
-    fn copy(&self, tool: Tool, name: &str, version: &str) -> Result<PathBuf> {
+    fn copy(&self, tool: Tool, written: Written, name: &str, version: &str) -> Result<PathBuf> {
         let source = self.published(name, version)?;
         let folder = self.folder.join(tool.name()).join(format!("{name}-{version}"));
         copy_folder(&source, &folder)?;
-        let (path, package) = self.loom(tool);
-        let manifest = folder.join("Cargo.toml");
-        let text = with_loom(&fs::read_to_string(source.join("Cargo.toml"))?, package, &path);
-        fs::write(manifest, text)?;
+        let mut text = fs::read_to_string(source.join("Cargo.toml"))?;
+        let (names, stand_in): (&[&str], _) = match written {
+            Written::ForLoom => (&["loom", "loom-crate"], Some(self.loom(tool))),
+            Written::ForShuttle => (&["shuttle"], self.shuttle(tool)),
+        };
+        if let Some((path, package)) = stand_in {
+            text = with_stand_in(&text, names, package, &path);
+        }
+        fs::write(folder.join("Cargo.toml"), without_benchmarks(&text))?;
         let _ = fs::remove_file(folder.join("Cargo.lock"));
         Ok(folder)
     }
@@ -164,15 +171,15 @@ impl Workspace {
     }
 }
 
-/// The manifest with another loom. Published manifests are in a normal form: one table per
-/// dependency.
-fn with_loom(manifest: &str, package: &str, path: &Path) -> String {
+/// The manifest with another package for the dependency of one of these names. Published manifests
+/// are in a normal form: one table per dependency.
+fn with_stand_in(manifest: &str, names: &[&str], package: &str, path: &Path) -> String {
+    let ends: Vec<String> = names.iter().map(|name| format!("dependencies.{name}]")).collect();
     let mut text = String::new();
     let mut inside = false;
     for line in manifest.lines() {
         if line.starts_with('[') {
-            inside =
-                line.ends_with("dependencies.loom]") || line.ends_with("dependencies.loom-crate]");
+            inside = ends.iter().any(|end| line.ends_with(end));
         }
         if inside && line.starts_with("package = ") {
             continue;
@@ -181,6 +188,24 @@ fn with_loom(manifest: &str, package: &str, path: &Path) -> String {
             text.push_str(&format!("package = \"{package}\"\n"));
             text.push_str(&format!("path = {:?}\n", path.display().to_string()));
         } else {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// The manifest without what only benchmarks need, which takes longest to compile.
+fn without_benchmarks(manifest: &str) -> String {
+    const ONLY_FOR_BENCHMARKS: [&str; 3] =
+        ["[[bench]]", "[dev-dependencies.criterion]", "[dev-dependencies.many_cpus_benchmarking]"];
+    let mut text = String::new();
+    let mut inside = false;
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            inside = ONLY_FOR_BENCHMARKS.contains(&line);
+        }
+        if !inside {
             text.push_str(line);
             text.push('\n');
         }
@@ -212,12 +237,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn benchmarks_are_left_out() {
+        let manifest = "[package]\nname = \"a\"\n\n[[bench]]\nname = \"b\"\n\n[dev-dependencies.criterion]\n\
+                        version = \"1\"\n\n[features]\n";
+        let expected = "[package]\nname = \"a\"\n\n[features]\n";
+        assert_eq!(without_benchmarks(manifest), expected);
+    }
+
+    #[test]
     fn only_the_loom_line_changes() {
         let manifest = "[dependencies.a]\nversion = \"1\"\n\n[target.\"cfg(loom)\".dependencies.loom]\n\
                         version = \"0.7\"\noptional = true\n\n[dependencies.b]\nversion = \"2\"\n";
         let expected = "[dependencies.a]\nversion = \"1\"\n\n[target.\"cfg(loom)\".dependencies.loom]\n\
                         package = \"preempt-loom\"\npath = \"/p\"\noptional = true\n\n\
                         [dependencies.b]\nversion = \"2\"\n";
-        assert_eq!(with_loom(manifest, "preempt-loom", Path::new("/p")), expected);
+        assert_eq!(with_stand_in(manifest, &["loom"], "preempt-loom", Path::new("/p")), expected);
     }
 }

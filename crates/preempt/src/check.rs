@@ -411,7 +411,8 @@ impl Check {
     }
 
     fn report(&self, found: Found, begin: Instant) -> Report {
-        let statistics = found.statistics;
+        let mut statistics = found.statistics;
+        statistics.rows.sort_by_key(|row| (row.stale, row.preemptions));
         // Without a limit of its own, the number of stale choices grows as time allows.
         let level = self.stale.unwrap_or(0);
         let rows = statistics.rows.iter().filter(|row| row.stale == level);

@@ -222,6 +222,58 @@ fn bounds_are_pairs() {
     assert_eq!(without.partial_orders, 15);
 }
 
+/// A missing fence is found long before everything without a stale choice is explored, here some thousand executions.
+#[test]
+fn one_stale_choice_comes_early() {
+    let body = || {
+        let pair = Arc::new(Pair { x: AtomicUsize::new(0), y: AtomicUsize::new(0) });
+        let count = Arc::new(AtomicUsize::new(0));
+        let spawn = |body: fn(&Pair) -> usize| {
+            let pair = pair.clone();
+            thread::spawn(move || body(&pair))
+        };
+        let busy = || {
+            let count = count.clone();
+            thread::spawn(move || (0..6).map(|_| count.fetch_add(1, SeqCst)).sum())
+        };
+        let seen = [
+            busy(),
+            busy(),
+            spawn(|p| {
+                p.x.store(1, Relaxed);
+                p.y.load(Relaxed)
+            }),
+            spawn(|p| {
+                p.y.store(1, Relaxed);
+                p.x.load(Relaxed)
+            }),
+        ]
+        .map(|thread| thread.join().unwrap());
+        assert_ne!((seen[2], seen[3]), (0, 0), "neither saw the other");
+    };
+    let report = check().run(body);
+    let failure = report.failure().expect("store buffering");
+    assert_eq!((failure.stale, failure.preemptions), (1, 0));
+    assert!(report.executions < 100, "{report}");
+    let report = check().memory(Memory::Sc).executions(1000).run(body);
+    assert!(report.failure().is_none() && report.executions == 1000, "{report}");
+}
+
+/// With a failure that needs no stale choice, though a preemption, it is the one that is shown: it is easier to understand.
+#[test]
+fn failures_without_stale_choices_come_first() {
+    let report = check().run(|| {
+        let count = Arc::new(AtomicUsize::new(0));
+        let other = count.clone();
+        let thread = thread::spawn(move || other.store(other.load(Relaxed) + 1, Relaxed));
+        count.store(count.load(Relaxed) + 1, Relaxed);
+        thread.join().unwrap();
+        assert_eq!(count.load(Relaxed), 2, "an update is lost");
+    });
+    let failure = report.failure().expect("an update is lost");
+    assert_eq!((failure.stale, failure.preemptions), (0, 1), "{report}");
+}
+
 /// A weak comparison may fail although the value is the expected one, by default at most once in a row.
 #[test]
 fn weak_comparisons_fail_for_no_reason() {

@@ -1,6 +1,11 @@
 //! The order of the forward search: levels of stale choices, and buckets of preemptions within them.
 //!
-//! Level by level, and bucket by bucket within a level. If there is a limit of time, a level hands over
+//! In the beginning bucket by bucket, each without a stale choice and then with one: what goes wrong because an ordering is
+//! too weak or a fence is missing usually needs one stale choice and few preemptions, and takes a fraction of the executions
+//! that finishing the first level would. A failure without a stale choice is easier to understand, though, so when one
+//! with a stale choice was found, the first level is continued for a while.
+//!
+//! Then level by level, and bucket by bucket within a level. If there is a limit of time, a level hands over
 //! when half of what was left is used up: the next one explores what branches off from the buckets that
 //! are complete. When all have had their turn, the first one goes on where it stopped. So the first
 //! level, which is what sequential consistency allows, gets most of the time, and the others get some. A level
@@ -9,8 +14,12 @@
 use super::Forward;
 use super::levels::{Branch, Level};
 use super::node::Pending;
-use crate::{Halt, Move, Program, Session, Terminal, ThreadId};
+use crate::{Ending, Halt, Move, Program, Session, Terminal, ThreadId};
 use std::time::Instant;
+
+/// Executions during which the first two levels take turns. What was visited by turns is compared with more costs later
+/// on, so a search that ends soon takes longer if this is more.
+const BEGINNING: u64 = 200;
 
 impl Forward {
     /// The level whose turn it is: the one with the fewest stale choices that has something left and
@@ -19,7 +28,7 @@ impl Forward {
         self.turn_to(0);
         std::mem::swap(&mut self.level, &mut self.levels[0]);
         let found = (0..2).find_map(|_| {
-            let found = (0..=self.levels.len()).find(|&stale| self.is_ready(session, stale));
+            let found = self.ready_level(session);
             if found.is_none() {
                 for level in &mut self.levels {
                     level.is_paused = false;
@@ -33,6 +42,56 @@ impl Forward {
         }
         std::mem::swap(&mut self.level, &mut self.levels[0]);
         found
+    }
+
+    /// The level that goes on next, of those that can.
+    fn ready_level<P>(&self, session: &Session<'_, P>) -> Option<usize> {
+        let mut ready = (0..=self.levels.len()).filter(|&stale| self.is_ready(session, stale));
+        let first = ready.next()?;
+        let bound = |stale: usize| self.levels.get(stale).map_or(0, |level| level.bound);
+        let second = ready.next().filter(|&second| first == 0 && second == 1);
+        let is_beginning = session.statistics.executions < BEGINNING && self.pool.is_none();
+        Some(second.filter(|&second| is_beginning && bound(second) < bound(first)).unwrap_or(first))
+    }
+
+    /// After a search that found a failure with stale choices while the first level stands between two buckets: continues that
+    /// level for a while, in search of a failure without.
+    pub(super) fn simplest<P: Program>(
+        &mut self,
+        session: &mut Session<'_, P>,
+        result: Result<(), Halt>,
+    ) -> Result<(), Halt> {
+        /// Executions to look for it at least, and what part of those so far.
+        const LEAST: u64 = 64;
+        const PART: u64 = 4;
+        let stale = session.statistics.failure.as_ref().is_some_and(|found| found.stale > 0);
+        let between = self.stale > 0 && !self.levels[0].is_open && self.pool.is_none();
+        if result != Err(Halt::Failure) || !stale || !between {
+            return result;
+        }
+        let found = session.statistics.failure.take();
+        let executions = session.statistics.executions;
+        let limit = session.limits.executions;
+        session.limits.executions = limit.min(executions + LEAST.max(executions / PART));
+        self.turn_to(0);
+        let mut result = Ok(());
+        while result.is_ok() && self.can_continue_first(session) {
+            result = self.explore_bucket(session);
+        }
+        session.limits.executions = limit;
+        // What the search relied on does not matter for a failure, but the rules do.
+        if result == Err(Halt::Restart) && session.run.ending == Some(Ending::Restart) {
+            return result;
+        }
+        session.statistics.failure = session.statistics.failure.take().or(found);
+        Err(Halt::Failure)
+    }
+
+    fn can_continue_first<P>(&mut self, session: &Session<'_, P>) -> bool {
+        std::mem::swap(&mut self.level, &mut self.levels[0]);
+        let ready = self.is_ready(session, 0);
+        std::mem::swap(&mut self.level, &mut self.levels[0]);
+        ready
     }
 
     /// Whether the next bucket of a level can be explored: what it branches off from is complete.
@@ -162,10 +221,10 @@ impl Forward {
         last: Option<ThreadId>,
     ) {
         session.run.note_timeouts(moves, state);
-        if !state.rules.weak || self.beyond_stale {
+        let is_last = session.limits.stale == Some(self.stale as u32);
+        if !state.rules.weak || is_last && self.beyond_stale {
             return;
         }
-        let is_last = session.limits.stale == Some(self.stale as u32);
         let mut free = false;
         let mut preempting = false;
         for thread in state.thread_ids() {

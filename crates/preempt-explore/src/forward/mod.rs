@@ -14,8 +14,7 @@
 //! it needs. Graphs reached by several last threads at that cost keep all of them, because each
 //! may continue for free; if one of them cannot continue (or yields), everybody may.
 //!
-//! Under weak memory stale choices are a second cost, see `forward/levels.rs`. What follows from a stale
-//! choice is found by the same search at the next level.
+//! Under weak memory stale choices are a second cost, see `forward/levels.rs`: what follows is the next level's.
 //!
 //! Steps at which nothing can branch get no state of their own, see `forward/silent.rs`. With
 //! [`explore_with`] workers execute the program, see `forward/workers.rs`.
@@ -138,7 +137,8 @@ struct Forward {
 impl Forward {
     fn explore<P: Program>(&mut self, session: &mut Session<'_, P>) -> Halt {
         loop {
-            match self.search(session) {
+            let result = self.search(session);
+            match self.simplest(session, result) {
                 Ok(()) => return Halt::Done,
                 // If the rules have changed as well, everything begins again.
                 Err(Halt::Restart)

@@ -163,15 +163,17 @@ fn bounded_difference(
 ) -> Option<Result<(), String>> {
     let (stale, bound) = (seed as u32 % 3, seed as u32 / 3 % 3);
     let limits = Limits { stale: Some(stale), bound: Some(bound), ..Limits::default() };
-    let (ours, halt, statistics) = explored(litmus, limits);
     let within = |costs: &Vec<Cost>| costs.iter().any(|c| c.0 <= stale && c.1 <= bound);
     let expected = fronts.values().filter(|costs| within(costs)).count();
-    if halt != Halt::Done || ours.len() != expected {
-        let found = ours.len();
-        return Some(Err(format!("{found} instead of {expected} within {stale}, {bound}")));
-    }
-    if statistics.exhausted && expected != fronts.len() {
-        return Some(Err(format!("not exhausted within {stale}, {bound}\n{litmus:?}")));
+    for turn in [None, Some(1 + seed as u32 % 5)] {
+        let (ours, halt, statistics) = explored_in_turns(litmus, limits.clone(), turn);
+        let (found, bounds) = (ours.len(), format!("within {stale}, {bound}, turns {turn:?}"));
+        if halt != Halt::Done || found != expected {
+            return Some(Err(format!("{found} instead of {expected} {bounds}")));
+        }
+        if statistics.exhausted && expected != fronts.len() {
+            return Some(Err(format!("not exhausted {bounds}\n{litmus:?}")));
+        }
     }
     Some(Ok(()))
 }
