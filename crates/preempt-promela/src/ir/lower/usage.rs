@@ -36,6 +36,8 @@ pub(super) struct Facts {
     pub(super) uses_timeout: bool,
     pub(super) uses_unless: bool,
     pub(super) uses_rendezvous: bool,
+    /// The most slots that a channel has.
+    pub(super) largest_channel: u32,
     pub(super) uses_last: bool,
     /// Somebody looks at `_nr_pr`.
     pub(super) counts_processes: bool,
@@ -81,7 +83,10 @@ impl Facts {
         match &variable.init {
             Some(Initializer::Expr(e)) => self.expr(e, process),
             Some(Initializer::List(list)) => list.iter().for_each(|e| self.expr(e, process)),
-            Some(Initializer::Channel(channel)) => self.uses_rendezvous |= channel.capacity == 0,
+            Some(Initializer::Channel(channel)) => {
+                self.uses_rendezvous |= channel.capacity == 0;
+                self.largest_channel = self.largest_channel.max(channel.capacity);
+            }
             None => {}
         }
     }
