@@ -102,12 +102,14 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Sequentialize(arguments) => boolean::sequentialize(&arguments),
         Command::Ltl(arguments) => ltl::run(&arguments),
         #[cfg(feature = "lsp")]
-        Command::Lsp => {
+        Command::Lsp(arguments) => {
             // The editor ends its server by a signal, if it does not answer.
             terminal::end_at_once();
-            preempt_lsp::run().map(|()| ExitCode::SUCCESS).map_err(|error| {
-                Failure::Input(format!("the connection to the editor was lost: {error}"))
-            })
+            preempt_lsp::run(promela::attach(arguments.trust, Vec::new()))
+                .map(|()| ExitCode::SUCCESS)
+                .map_err(|error| {
+                    Failure::Input(format!("the connection to the editor was lost: {error}"))
+                })
         }
         #[cfg(feature = "lsp")]
         Command::Fmt(arguments) => format::run(&arguments),

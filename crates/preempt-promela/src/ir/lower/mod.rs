@@ -16,6 +16,7 @@ mod initial;
 mod jumps;
 mod locality;
 mod merge;
+mod owned;
 mod safety;
 mod storage;
 mod table;
@@ -158,6 +159,7 @@ fn unrestricted(model: &Model, options: LowerOptions) -> Result<(Program, bool),
         lowering.late.push(graph.late.clone());
     }
     lowering.allocate()?;
+    lowering.note_shared_locals();
     lowering.mark_observed(&mut bodies);
     let mut tables = Vec::new();
     for graph in &mut bodies {
