@@ -183,7 +183,7 @@ pub(crate) enum Command {
         json: bool,
     },
     /// Run a Spin command line and print the report in Spin's format
-    #[command(disable_help_flag = true)]
+    #[command(disable_help_flag = true, disable_version_flag = true)]
     Spin {
         /// Spin's arguments, e.g. `-run -a -ltl p1 model.pml`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
