@@ -15,8 +15,8 @@ use crate::store::concurrent::exact::SharedExact;
 use crate::store::concurrent::tree::SharedTree;
 use crate::store::{Access, Adaptive, Compact, Exact, Store, Tree, note_tree};
 use crate::{
-    Answer, Budget, Compatibility, Covered, Finding, Options, Phase, Progress, Reduction, Storage,
-    conclude, time_to_show,
+    Answer, Budget, Compatibility, Covered, Finding, Options, Phase, Progress, Reduction, Search,
+    Storage, conclude, time_to_show,
 };
 use preempt_core::{Stop, System};
 use std::sync::atomic::AtomicBool;
@@ -203,7 +203,14 @@ impl<'a> Check<'a> {
         if longest >= LONG_STATE {
             options.storage = Storage::Tree;
         }
+        let is_masked = !self.system.unmatched().is_empty();
+        if is_masked && options.search == Search::Auto && !is_bounded(options) {
+            options.search = Search::Depth;
+        }
         let mut plan = plan(options, usual_threads());
+        if is_masked && plan.frontier != Frontier::Stack {
+            plan.notes.push(TOLD_APART.into());
+        }
         if longest >= LONG_STATE {
             plan.notes.push(format!("states of {longest} bytes are kept compressed (tree)"));
         }
@@ -316,6 +323,9 @@ fn initial_length(system: &dyn System) -> usize {
     system.initial(&mut state);
     state.len()
 }
+
+/// Said of a search that takes states from its store, and so has to keep and compare all of them.
+const TOLD_APART: &str = "states that differ only in UnMatched memory were told apart: only a depth-first search does not";
 
 /// Said of a reduction that left nothing out.
 const REDUCTION_USELESS: &str = "reduction was switched off: in the first tens of thousands of states it left out almost nothing";

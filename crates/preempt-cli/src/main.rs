@@ -21,6 +21,7 @@ mod ltl;
 mod meant;
 mod merge;
 mod output;
+mod pan;
 mod promela;
 mod replay;
 mod request;
@@ -102,12 +103,14 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Sequentialize(arguments) => boolean::sequentialize(&arguments),
         Command::Ltl(arguments) => ltl::run(&arguments),
         #[cfg(feature = "lsp")]
-        Command::Lsp => {
+        Command::Lsp(arguments) => {
             // The editor ends its server by a signal, if it does not answer.
             terminal::end_at_once();
-            preempt_lsp::run().map(|()| ExitCode::SUCCESS).map_err(|error| {
-                Failure::Input(format!("the connection to the editor was lost: {error}"))
-            })
+            preempt_lsp::run(promela::attach(arguments.trust, Vec::new()))
+                .map(|()| ExitCode::SUCCESS)
+                .map_err(|error| {
+                    Failure::Input(format!("the connection to the editor was lost: {error}"))
+                })
         }
         #[cfg(feature = "lsp")]
         Command::Fmt(arguments) => format::run(&arguments),
@@ -131,9 +134,19 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Spin { arguments } => {
             let line = spin_flags::translate(&arguments, &|path| std::fs::read_to_string(path))
                 .map_err(|unknown| Failure::Input(unknown.to_string()))?;
+            if spin_flags::asks_for_version(&arguments) {
+                // Front ends of Spin's look for these words.
+                let version = env!("CARGO_PKG_VERSION");
+                output::print(&format!("preempt {version}, in place of Spin Version 6.5.2\n"));
+                return Ok(ExitCode::SUCCESS);
+            }
             output::complain(&line.join(" "));
             let words = line.into_iter().map(Into::into).collect();
-            Ok(run(arguments::parse(words).unwrap_or_else(|error| error.exit())))
+            let code = run(arguments::parse(words).unwrap_or_else(|error| error.exit()));
+            if spin_flags::generates(&arguments) && code == ExitCode::SUCCESS {
+                pan::write(&arguments)?;
+            }
+            Ok(code)
         }
         Command::Completions { shell } => {
             let mut text = Vec::new();

@@ -44,7 +44,9 @@ fn origin(file: &Path, arguments: &ServeArguments) -> Result<Box<dyn Origin>, Fa
         meant::a_model(file)?;
         let settings = Settings { merge: !arguments.no_merge, ..Settings::default() };
         let defines = promela::defines(&arguments.define);
-        return Ok(Box::new(PromelaFile::new(file.to_path_buf(), defines, settings)));
+        let attach = promela::attach(arguments.trust, arguments.define.clone());
+        let model = PromelaFile::new(file.to_path_buf(), defines, settings).trust(attach);
+        return Ok(Box::new(model));
     }
     if file.extension().is_some_and(|extension| extension == "pds") {
         return refuse("pushdown systems can be checked, but not explored in the browser");

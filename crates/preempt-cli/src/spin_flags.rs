@@ -37,7 +37,10 @@ enum Job {
 /// Every flag with its equivalent: the documentation's table, and `preempt explain spin`.
 pub(crate) const TABLE: &[(&str, &str)] = &[
     ("-run, -search", "preempt check"),
-    ("-a (alone)", "nothing to generate: the model is checked for errors only"),
+    (
+        "-a (alone)",
+        "pan.c is written, which starts `preempt spin -run` with what it is compiled and run with",
+    ),
     ("-run -a", "--acceptance; for never claims with accept labels it is not needed, as in Spin"),
     ("-run -safety, -DSAFETY", "--no-acceptance"),
     ("-run -l, -np", "--non-progress"),
@@ -71,9 +74,9 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
         "-t, -tN, -replay",
         "preempt replay MODEL MODEL.trail (MODELN.trail); also reads Spin's trails",
     ),
-    ("-k FILE (with -t)", "preempt replay MODEL FILE"),
+    ("-k FILE", "preempt replay MODEL FILE"),
     ("-M (with -t)", "--html MODEL.html: the chart as a page"),
-    ("-p -g -l -r -s -T -b -B -h", "simulation, -t: --spin=pglrsTbBh, what Spin prints"),
+    ("-p -g -l -r -s -X -T -b -B -h", "simulation, -t: --spin=pglrsXTbBh, what Spin prints"),
     ("-c (simulation, -t)", "our own lanes: a column per process"),
     ("-nN", "--seed N"),
     ("-uN (simulation, -t)", "--steps N"),
@@ -81,9 +84,10 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ("-run -q", "--empty-channels"),
     ("-run -DMEMLIM=N", "--memory NM"),
     ("-run -DVECTORSZ, -DNFAIR, -DREACH …", "not needed: there are no such limits"),
+    ("-run -DXUSAFE", "not needed: promises (xr, xs) are always checked"),
     ("-h (alone), --help, -?", "preempt explain spin"),
     ("-pp", "preempt fmt --print MODEL; without a model, standard input"),
-    ("-V", "preempt --version"),
+    ("-V", "preempt --version; `spin -V` also says which Spin it stands in for"),
 ];
 
 /// Macros that Spin's verifier looks for when it is compiled. A `-D` with another name is the model's.
@@ -117,6 +121,8 @@ const OF_PAN: &[(&str, Option<&[&str]>)] = &[
     ("QMAX", Some(&[])),
     ("NOVSZ", Some(&[])),
     ("USE_TDH", Some(&[])),
+    // Whether promises by `xr` and `xs` are left unchecked: they never are.
+    ("XUSAFE", Some(&[])),
     // Other searches, other meanings, other output.
     ("BCOMP", None),
     ("BFS_DISK", None),
@@ -155,7 +161,6 @@ const OF_PAN: &[(&str, Option<&[&str]>)] = &[
     ("VAR_RANGES", None),
     ("VERBOSE", None),
     ("W_XPT", None),
-    ("XUSAFE", None),
 ];
 
 /// What has a meaning for the verifier only. Some are options of Spin itself as well, which we do not have:
@@ -177,6 +182,22 @@ const OF_VERIFIER: &[&str] = &[
     "-hc",
 ];
 
+/// Whether these words ask for a verifier in C.
+pub(crate) fn generates(words: &[String]) -> bool {
+    let is = |wanted: &str| words.iter().any(|word| word == wanted);
+    is("-a") && !is("-run") && !is("-search")
+}
+
+/// Whether these words ask for a version.
+pub(crate) fn asks_for_version(words: &[String]) -> bool {
+    words.iter().any(|word| word == "-V" || word == "--version")
+}
+
+/// The macros by which Spin's verifier is switched when it is compiled.
+pub(crate) fn switches_of_pan() -> impl Iterator<Item = &'static str> {
+    OF_PAN.iter().map(|(name, _)| *name).chain(["BCS", "MEMLIM"])
+}
+
 /// Translates the words after `preempt spin`; `read` reads the file of a formula.
 pub(crate) fn translate(
     words: &[String],
@@ -190,6 +211,7 @@ pub(crate) fn translate(
     if is(&["-V", "--version"]) {
         return Ok(["preempt", "--version"].map(String::from).to_vec());
     }
+    let generates = generates(words);
     let mut line = Line { verify: is(&["-run", "-search"]), ..Line::default() };
     let mut words = words.iter().map(String::as_str);
     while let Some(word) = words.next() {
@@ -202,6 +224,8 @@ pub(crate) fn translate(
             }
             // In front of -run it is Spin's, which reads a file; behind it the verifier's, which has claims by name.
             "-N" if line.verify && line.job != Job::Verify => line.add(&["--claim-file", next()?]),
+            // The verifier that is written reads the claim.
+            "-N" if generates => _ = next()?,
             "-N" if !line.verify => return Err(unknown(word)),
             "-ltl" | "-N" => line.add(&["--ltl", next()?]),
             "-F" if !line.verify => {
@@ -211,7 +235,10 @@ pub(crate) fn translate(
                 line.file = Some(text.lines().next().unwrap_or_default().trim().into());
             }
             "-link" => return Err(unknown(word)),
-            "-k" => line.trail = Some(next()?.into()),
+            "-k" if !line.verify => {
+                line.job = Job::GuidedSimulation;
+                line.trail = Some(next()?.into());
+            }
             _ if word.starts_with("-D") && word.len() > 2 => line.define(word)?,
             _ => line.flag(word)?,
         }
@@ -238,6 +265,8 @@ struct Line {
     shown: String,
     /// It is drawn in columns, which our own lanes are.
     columns: bool,
+    /// Where a simulation's random choices start; a trail leaves none to make.
+    seed: Option<String>,
     flags: Vec<String>,
 }
 
@@ -309,11 +338,11 @@ impl Line {
             // Optimisation by the C compiler; without a number it is Spin's option for old rules of scope.
             "-O1" | "-O2" | "-O3" | "-O0" if verify => {}
             // The simulator's.
-            "-p" | "-g" | "-l" | "-s" | "-r" | "-T" | "-b" | "-B" | "-h" if !verify => {
+            "-p" | "-g" | "-l" | "-s" | "-r" | "-X" | "-T" | "-b" | "-B" | "-h" if !verify => {
                 self.shown.push_str(&word[1..]);
             }
             "-c" if !verify => self.columns = true,
-            "-v" | "-w" | "-x" | "-X" if !verify => {}
+            "-v" | "-w" | "-x" if !verify => {}
             // They change how fast the verifier is.
             "-o4" | "-o5" => {}
             _ if word.starts_with("-hc") => self.add(&["--store", "compact"]),
@@ -347,7 +376,7 @@ impl Line {
             "-Q" if self.verify => self.add(&["--time", &format!("{number}m")]),
             "-h" if self.verify => {}
             "-L" if self.verify => self.bound = Some(number.into()),
-            "-n" if !self.verify => self.add(&["--seed", number]),
+            "-n" if !self.verify => self.seed = Some(number.into()),
             "-u" if !self.verify => self.add(&["--steps", number]),
             "-t" if !self.verify => {
                 self.job = Job::GuidedSimulation;
@@ -373,6 +402,9 @@ impl Line {
                 line.extend(["simulate".into(), file]);
                 if !at_the_keyboard && !self.columns {
                     line.push(shown);
+                }
+                if let Some(seed) = self.seed {
+                    line.extend(["--seed".into(), seed]);
                 }
             }
             Job::Verify => {

@@ -19,6 +19,8 @@ pub(crate) struct Shown {
     locals: bool,
     receives: bool,
     sends: bool,
+    /// Messages have the form that graphical front ends read.
+    for_front_ends: bool,
     /// What `printf` prints is not indented.
     flat: bool,
     /// It is not shown at all.
@@ -41,11 +43,12 @@ impl FromStr for Shown {
                 'l' => shown.locals = true,
                 'r' => shown.receives = true,
                 's' => shown.sends = true,
+                'X' => shown.for_front_ends = true,
                 'T' => shown.flat = true,
                 'b' => shown.silent = true,
                 'B' => shown.brief = true,
                 'h' => shown.seed = true,
-                other => return Err(format!("`{other}` is none of p, g, l, r, s, T, b, B, h")),
+                other => return Err(format!("`{other}` is none of p, g, l, r, s, X, T, b, B, h")),
             }
         }
         Ok(shown)
@@ -210,6 +213,16 @@ impl<'a> SpinText<'a> {
             (false, _) => ("Recv", "<-"),
         };
         let name = self.system.control_state(before, half.process).map_or("", |(p, _)| &p.name);
+        if self.shown.for_front_ends {
+            let values = if self.shown.statements { "values: " } else { "" };
+            let queue = self.queues.get(channel).copied().unwrap_or(0);
+            let (depth, process) = (self.depth, half.process.index());
+            put!(
+                self,
+                "{depth:3}:\tproc {process:2} ({name}:1) {file}:{line} (state -)\t[{values}{queue}{mark}{message}]\n"
+            );
+            return;
+        }
         let queue = self.queues.get(channel).map_or(String::new(), |id| format!(" {id}"));
         put!(
             self,

@@ -108,6 +108,11 @@ fn c_is_announced_and_its_failures_are_answers() {
     assert_eq!(output.status.code(), Some(2));
     assert!(said(&output).contains("wrong.pml:3"), "{}", said(&output));
 
+    let nowhere = file("nowhere.pml", "int x;\ninit {\n  c_code { now.x = q_len(1); }\n}");
+    let output = run(&["check"], &nowhere);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("q_len"), "{}", said(&output));
+
     let open = file("open.pml", "byte x;\ninit {\n  c_code { now.x = 2;\n}");
     let output = run(&["check"], &open);
     assert_eq!(output.status.code(), Some(2));
@@ -139,6 +144,37 @@ fn what_cannot_run_c_says_so() {
     let missing =
         command(&["fmt", "--check"], &path).env("PREEMPT_C_COMPILER", "no-such-cc").output();
     assert!(!said(&missing.expect("the command runs")).contains("no-such-cc"));
+}
+
+/// A depth-first search takes states that differ only in `UnMatched` memory for one; others say that they do not.
+#[test]
+fn unmatched_memory() {
+    if !preempt_testing::peers(&["cc"]) {
+        return;
+    }
+    let path = file(
+        "unmatched.pml",
+        "c_decl { int rounds; }\nc_track \"&rounds\" \"sizeof(int)\" \"UnMatched\"\nbyte x;\n\
+         init { do :: c_expr { rounds < 9 } -> c_code { rounds++; }; x = 1 - x :: c_expr { rounds == 9 } -> break od; assert(false) }\n",
+    );
+    let states = |options: &[&str]| {
+        let mut words = vec!["check", "--max-errors", "0", "--json"];
+        words.extend(options);
+        let output = run(&words, &path);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let report: serde_json::Value = serde_json::from_str(&text).expect("a report");
+        let told = report["notes"].to_string().contains("were told apart");
+        (output.status.code(), report["states"].as_u64(), told)
+    };
+    let together = states(&[]);
+    // Three places in the loop, with either value of x; the end is never reached. Spin stores as many.
+    assert_eq!(together, (Some(0), Some(6), false));
+    for options in
+        [&["--search", "bfs"][..], &["--threads", "2", "--search", "bfs"], &["--bound", "1"]]
+    {
+        let (code, found, told) = states(options);
+        assert!(code == Some(1) && found > Some(20) && told, "{options:?}: {code:?} {found:?}");
+    }
 }
 
 #[test]

@@ -188,6 +188,18 @@ fn every_engine_gives_the_same_answer() {
             compare(&native, &format!("seed {seed}\n{text}\nmachine code"), is_violated, counts);
             compare_within_bounds(&reference, &native, &who, is_violated, counts.1 != 0);
         }
+        // A promise that several processes break changes nothing.
+        let promised = text.replacen("byte g, h;", "local byte g, h;", 1);
+        let promised = interpreter(&promised).expect("a promise does not make a model wrong");
+        for reduction in [Reduction::None, Reduction::Full] {
+            let options = Options { reduction, ..plain.clone() };
+            let (found, ..) = check(&promised, &options);
+            assert_eq!(
+                found == Verdict::Violated,
+                is_violated,
+                "{who}, with a promise, {reduction:?}"
+            );
+        }
         compared += 1;
         // A channel whose process has ended is an error; Spin reads what is left of it in memory.
         let is_dangling = text.contains("of { chan }") && is_violated;

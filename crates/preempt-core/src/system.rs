@@ -4,6 +4,7 @@ use crate::engine::{
     Answer, Difference, Request, Scratch, Sink, SuccessorList, Successors, Vector,
 };
 use crate::{Describe, Enabled, Independence, Outcome, Step};
+use std::ops::Range;
 
 /// What a state or step is marked with by the model's author.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -103,6 +104,12 @@ pub trait System: Independence + Describe + AsSystem + Sync {
     /// state before it asks.
     fn is_normalized(&self, state: &[u8]) -> bool {
         !self.is_transient(state)
+    }
+
+    /// Bytes of every state that are restored with it, but by which a search that can does not tell states apart. They lie
+    /// at a place that all states have.
+    fn unmatched(&self) -> Range<usize> {
+        0..0
     }
 
     /// In a state without enabled steps: whether every process is at a valid end.

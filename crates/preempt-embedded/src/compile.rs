@@ -98,7 +98,8 @@ impl Compiler {
 
     fn run(&self, source: &Path, object: &Path) -> Result<(), Trouble> {
         let mut command = Command::new(&self.program);
-        command.args(["-O2", "-shared", "-fPIC", "-w"]);
+        // A function that is nowhere defined is found by the linker, not when it is called.
+        command.args(["-O2", "-shared", "-fPIC", "-w", "-Wl,-z,defs"]);
         command.args(WRAPPED.iter().map(|name| format!("-Wl,--wrap={name}")));
         command.args(self.defines.iter().map(|(name, value)| format!("-D{name}={value}")));
         for folder in &self.folders {

@@ -2,7 +2,7 @@
 
 use crate::Trouble;
 use libloading::Library as Object;
-use preempt_promela::embedded::{Call, ENTRY, Ending, INITIAL, Library, SIZES};
+use preempt_promela::embedded::{Call, ENTRY, Ending, INITIAL, Library, MATCHED, SIZES};
 use std::ffi::{c_char, c_int, c_long};
 use std::path::Path;
 use std::ptr::null;
@@ -27,6 +27,7 @@ pub(crate) struct Loaded {
     /// Held during a call.
     entry: Mutex<Entry>,
     initial: Vec<u8>,
+    matched: usize,
     initial_local: Vec<Vec<u8>>,
 }
 
@@ -65,14 +66,20 @@ impl Loaded {
             Ok(bytes)
         };
         let initial = bytes(-1)?;
+        // SAFETY: it adds sizes up.
+        let matched = usize::try_from(unsafe { size(MATCHED) }).unwrap_or(0).min(initial.len());
         let initial_local: Result<_, Trouble> = (0..proctypes as c_int).map(bytes).collect();
-        Ok(Loaded { entry: Mutex::new(entry), initial, initial_local: initial_local? })
+        Ok(Loaded { entry: Mutex::new(entry), initial, matched, initial_local: initial_local? })
     }
 }
 
 impl Library for Loaded {
     fn initial(&self) -> &[u8] {
         &self.initial
+    }
+
+    fn matched(&self) -> usize {
+        self.matched
     }
 
     fn initial_local(&self, proctype: usize) -> &[u8] {

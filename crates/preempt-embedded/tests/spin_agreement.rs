@@ -60,6 +60,33 @@ const MODELS: &[(&str, &str)] = &[
         }"#,
     ),
     (
+        "memory of C that is restored and not compared",
+        r#"
+        c_decl { int steps, seen; }
+        c_track "&steps" "sizeof(int)" "UnMatched"
+        c_track "&seen" "sizeof(int)"
+        byte x;
+        active [2] proctype p() {
+            do
+            :: x < 5 -> x++; c_code { steps++; }
+            :: x > 0 -> x--; c_code { steps += 2; if (steps % 7 == 3) seen = steps % 4; }
+            od
+        }"#,
+    ),
+    (
+        "nothing but memory that is not compared",
+        r#"
+        c_decl { long rounds[2]; }
+        c_track "rounds" "sizeof(rounds)" "UnMatched"
+        active [2] proctype p() {
+            do
+            :: c_code { rounds[Pp->_pid]++; }
+            :: c_expr { rounds[1 - Pp->_pid] > 3 } -> break
+            :: c_expr { rounds[0] % 2 == 1 } -> c_code { rounds[0] += 3; }
+            od
+        }"#,
+    ),
+    (
         "C variables of processes, with initial values",
         r#"
         c_state "int turns" "Local runner" "4"

@@ -3,6 +3,7 @@
 
 use preempt_bool::Dialect;
 use preempt_core::{Claim, Trace, Verdict, counted};
+use preempt_promela::embedded::Attach;
 use preempt_promela::syntax::{ParseOptions, parse};
 use preempt_report::{Page, Source, page};
 use preempt_verify::promela::{Checker, Selection, Settings, select};
@@ -40,12 +41,13 @@ pub(crate) struct Answer {
 /// Starts a check; `done` is called with the answer, on the thread of the check.
 pub(crate) fn start(
     task: Task,
+    attach: Option<Attach>,
     interrupt: Arc<AtomicBool>,
     done: impl FnOnce(Answer) + Send + 'static,
 ) -> std::io::Result<()> {
     let work = move || {
         let control = Control::new().time(TIME).interrupt(interrupt);
-        let run = std::panic::AssertUnwindSafe(|| check(&task, &control));
+        let run = std::panic::AssertUnwindSafe(|| check(&task, attach.as_ref(), &control));
         let claims =
             std::panic::catch_unwind(run).unwrap_or_else(|_| Err("a bug in preempt".into()));
         done(Answer { task, claims });
@@ -53,7 +55,11 @@ pub(crate) fn start(
     std::thread::Builder::new().name("check".into()).stack_size(STACK).spawn(work).map(|_| ())
 }
 
-fn check(task: &Task, control: &Control<'_>) -> Result<Vec<Claim>, String> {
+fn check(
+    task: &Task,
+    attach: Option<&Attach>,
+    control: &Control<'_>,
+) -> Result<Vec<Claim>, String> {
     let request = Request { memory: Some(MEMORY), ..Request::default() };
     if is_boolean(&task.path) {
         let (program, _) = preempt_bool::parse(&task.text, &task.path, Dialect::Slam)
@@ -64,6 +70,9 @@ fn check(task: &Task, control: &Control<'_>) -> Result<Vec<Claim>, String> {
     let options = ParseOptions { defines: Vec::new(), loader: &beside };
     let parsed = parse(&task.path, task.text.clone().into_bytes(), &options);
     let mut model = parsed.model.ok_or("the model does not compile")?;
+    if let Some(attach) = attach {
+        attach(&mut model, Path::new(&task.path))?;
+    }
     let selection = Selection { ltl: task.property.clone(), ..Selection::default() };
     let selected = select(&mut model, &selection).map_err(|error| error.to_string())?;
     let settings = Settings::default();

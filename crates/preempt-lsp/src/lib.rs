@@ -46,6 +46,7 @@ use lsp_types::{
     SemanticTokensOptions, SemanticTokensParams, ServerCapabilities, TextDocumentPositionParams,
     TextDocumentSyncCapability, TextDocumentSyncKind, Uri, WorkspaceEdit,
 };
+use preempt_promela::embedded::Attach;
 use results::{Results, State};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -54,21 +55,23 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// Serves an editor over standard input and output until it says that it is over.
-pub fn run() -> Outcome<()> {
+/// Serves an editor over standard input and output until it says that it is over. Models with C are checked if it is said
+/// how their C is compiled.
+pub fn run(attach: Option<Attach>) -> Outcome<()> {
     let (connection, threads) = Connection::stdio();
-    serve(connection)?;
+    serve(connection, attach)?;
     threads.join()?;
     Ok(())
 }
 
 /// Serves whoever is at the other end.
-pub fn serve(connection: Connection) -> Outcome<()> {
+pub fn serve(connection: Connection, attach: Option<Attach>) -> Outcome<()> {
     let client = connection.initialize(serde_json::to_value(capabilities())?)?;
     let refreshes = &client["capabilities"]["workspace"]["codeLens"]["refreshSupport"];
     let (finish, finished) = unbounded();
     let mut server = Server {
         connection,
+        attach,
         texts: HashMap::new(),
         changed: Vec::new(),
         results: Results::default(),
@@ -121,6 +124,8 @@ fn capabilities() -> ServerCapabilities {
 
 struct Server {
     connection: Connection,
+    /// How the C of models is compiled, if they are trusted.
+    attach: Option<Attach>,
     texts: HashMap<String, Known>,
     /// Texts that changed since they were diagnosed.
     changed: Vec<Uri>,
@@ -264,7 +269,7 @@ impl Server {
                 let (finish, waiting) = (self.finish.clone(), id.clone());
                 let task = Task { uri, path, text, property };
                 let failed = task.clone();
-                let started = checks::start(task, flag, move |answer| {
+                let started = checks::start(task, self.attach.clone(), flag, move |answer| {
                     // Nobody waits any more if this fails.
                     let _ = finish.send((waiting, answer));
                 });

@@ -446,6 +446,45 @@ fn on_sleepers() {
     }
 }
 
+/// Channels whose number of messages takes two bytes.
+#[test]
+fn on_long_channels() {
+    let models = [
+        "chan q = [300] of { byte, short }; chan s = [2] of { byte, short }; byte turn;
+         active proctype P() {
+             int i; chan c;
+             atomic { do :: i < 257 -> q!!(i % 5), i; i++ :: else -> break od };
+             if :: c = q :: c = s fi;
+             c!1, 2; c!!0, 7; turn = 1
+         }
+         active proctype C() {
+             byte v; short w;
+             turn == 1;
+             do :: q??3, w :: len(q) < 255 -> break :: full(s) -> s?v, w :: q?<v, w> -> q?v, w od;
+             assert(nfull(q))
+         }",
+        "chan q = [1024] of { short };
+         proctype P(chan c) { chan own = [260] of { byte }; own!3; c!len(own); c!1 }
+         init {
+             short v; int i;
+             d_step { do :: i < 1020 -> q!i; i++ :: else -> break od };
+             run P(q); run P(q);
+             do :: q?v :: full(q) -> break :: len(q) < 1018 -> break od
+         }",
+    ];
+    for text in models {
+        for options in [LowerOptions::default(), LowerOptions::plain()] {
+            let path = Path::new("long_channels.pml");
+            let Some(reference) = interpreter(path, text.into(), options) else {
+                panic!("not a model: {text}")
+            };
+            let native = Native::new(&reference).expect("there is machine code");
+            native.prepare();
+            assert!(compare(text, &reference, &native) > 100);
+        }
+    }
+}
+
 /// Long and endless `d_step`s, messages that do not fit their channels, rendezvous channels that are
 /// polled: what machine code leaves to the interpreter halfway.
 #[test]

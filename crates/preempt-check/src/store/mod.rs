@@ -18,6 +18,7 @@ mod exact;
 mod hash;
 mod lined;
 mod lines;
+mod masked;
 mod nodes;
 mod ordered;
 mod packed;
@@ -41,6 +42,7 @@ pub use compact::Compact;
 pub use exact::Exact;
 pub use hash::{hash, hash_with_seed};
 pub(crate) use hash::{hash_batch_for_all, hash_for_all};
+pub(crate) use masked::Masked;
 pub use tree::{ClearyTree, Tree};
 
 /// The number of a stored state: 0, 1, 2, … in the order of insertion.

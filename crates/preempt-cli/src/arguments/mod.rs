@@ -118,7 +118,7 @@ pub(crate) enum Command {
     Ltl(LtlArguments),
     /// Run the language server for editors (standard input and output)
     #[cfg(feature = "lsp")]
-    Lsp,
+    Lsp(LspArguments),
     /// Indent Promela models by their nesting
     #[cfg(feature = "lsp")]
     Fmt(FormatArguments),
@@ -183,7 +183,7 @@ pub(crate) enum Command {
         json: bool,
     },
     /// Run a Spin command line and print the report in Spin's format
-    #[command(disable_help_flag = true)]
+    #[command(disable_help_flag = true, disable_version_flag = true)]
     Spin {
         /// Spin's arguments, e.g. `-run -a -ltl p1 model.pml`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -232,6 +232,9 @@ pub(crate) struct ServeArguments {
     /// No statement merging: every statement is a step
     #[arg(long)]
     pub(crate) no_merge: bool,
+    /// Compile and run the C in models: it can do whatever you can do
+    #[arg(long)]
+    pub(crate) trust: bool,
     /// Port of 127.0.0.1 to listen on; 0 chooses a free one
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) port: u16,
@@ -241,6 +244,15 @@ pub(crate) struct ServeArguments {
     /// Start at the end of this path, the part of the page's address after `path=`
     #[arg(long, value_name = "PATH", value_parser = path_through_states)]
     pub(crate) at: Option<String>,
+}
+
+/// How an editor's server works.
+#[cfg(feature = "lsp")]
+#[derive(Args, Debug)]
+pub(crate) struct LspArguments {
+    /// Compile and run the C in models that are checked: it can do whatever you can do
+    #[arg(long)]
+    pub(crate) trust: bool,
 }
 
 /// Letters, digits and brackets only: it becomes part of an address.

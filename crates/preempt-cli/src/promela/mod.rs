@@ -2,6 +2,9 @@
 
 pub(crate) mod check;
 mod embedded;
+
+#[cfg(any(feature = "serve", feature = "lsp"))]
+pub(crate) use embedded::attach;
 mod trails;
 
 use crate::arguments::ModelArguments;

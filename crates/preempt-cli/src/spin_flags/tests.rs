@@ -81,7 +81,7 @@ fn switches_of_the_verifier_are_told_from_macros_of_the_model() {
     assert_eq!(line("-run -DNP -DNOREDUCE m.pml"), format!("{check} --non-progress --por off"));
     assert_eq!(line("-run -DMEMLIM=512 m.pml"), format!("{check} --memory 512M"));
     assert_eq!(line("-DVECTORSZ=4096 -run m.pml"), check);
-    assert!(line("-run -DXUSAFE m.pml").contains("`-DXUSAFE`"));
+    assert!(line("-run -DNOSTUTTER m.pml").contains("`-DNOSTUTTER`"));
     // A simulation has no verifier to compile.
     assert_eq!(line("-DXUSAFE m.pml"), "preempt simulate m.pml --spin -D XUSAFE");
 }

@@ -463,13 +463,12 @@ fn repeat(code: &mut dyn Code, count: Value, body: impl FnOnce(&mut dyn Code, Va
 }
 
 fn remove(code: &mut dyn Code, p: &[Value]) {
-    let (channel, index, width) = (p[0], p[1], p[2]);
-    let (length, one) = (code.load(Memory::Byte, channel, 0), code.number(1));
+    let (slots, index, width, length) = (p[0], p[1], p[2], p[3]);
+    let one = code.number(1);
     let shorter = code.arithmetic(Arithmetic::Subtract, length, one);
     let behind = code.arithmetic(Arithmetic::Subtract, shorter, index);
     let rest = code.arithmetic(Arithmetic::Multiply, behind, width);
     let skipped = code.arithmetic(Arithmetic::Multiply, index, width);
-    let slots = code.element(channel, one, 1);
     let at = code.element(slots, skipped, 1);
     repeat(code, rest, |code, index| {
         let to = code.element(at, index, 1);
@@ -483,18 +482,16 @@ fn remove(code: &mut dyn Code, p: &[Value]) {
         let zero = code.number(0);
         code.store(Memory::Byte, zero, to, 0);
     });
-    code.store(Memory::Byte, shorter, channel, 0);
     let zero = code.number(0);
     code.give(zero);
 }
 
 fn make_room(code: &mut dyn Code, p: &[Value]) {
-    let (channel, index, width) = (p[0], p[1], p[2]);
-    let (length, one) = (code.load(Memory::Byte, channel, 0), code.number(1));
+    let (slots, index, width, length) = (p[0], p[1], p[2], p[3]);
+    let one = code.number(1);
     let behind = code.arithmetic(Arithmetic::Subtract, length, index);
     let bytes = code.arithmetic(Arithmetic::Multiply, behind, width);
     let skipped = code.arithmetic(Arithmetic::Multiply, index, width);
-    let slots = code.element(channel, one, 1);
     let at = code.element(slots, skipped, 1);
     repeat(code, bytes, |code, index| {
         // The last one first.

@@ -16,6 +16,7 @@ pub(crate) struct Control {
     /// The global channels, by id - 1.
     channels: Vec<Place>,
     pc_width: u32,
+    length_width: u32,
     has_accept: bool,
     has_progress: bool,
 }
@@ -76,6 +77,7 @@ impl Control {
             before: before.collect(),
             channels: program.layout.channels.iter().map(|c| place(program, *c)).collect(),
             pc_width: program.layout.pc_width,
+            length_width: program.layout.length_width,
             has_accept: states().any(|s| s.is_accept),
             has_progress: states().any(|s| s.is_progress),
         }
@@ -137,7 +139,12 @@ impl Control {
                 Test::Youngest => pid + 1 == usize::from(state[1]),
                 Test::Channel(fill, source) => {
                     let (at, capacity) = self.find(state, frame, *source)?;
-                    fill.holds(if capacity == 0 { 0 } else { state[at].into() }, capacity)
+                    let length = match self.length_width {
+                        _ if capacity == 0 => 0,
+                        1 => state[at].into(),
+                        _ => u16::from_le_bytes([state[at], state[at + 1]]).into(),
+                    };
+                    fill.holds(length, capacity)
                 }
             };
             if !holds {

@@ -153,31 +153,27 @@ pub(crate) extern "C" fn frame_of(
     found.map_or(NOWHERE, |(_, frame)| frame.at)
 }
 
-/// Removes one message of a channel, whose first byte is its length.
-pub(crate) extern "C" fn remove(channel: *mut u8, index: u32, width: u32) -> u32 {
-    // SAFETY: `channel` points at a channel of the vector at hand, and `index` is below its length,
+/// Removes one of the `length` messages in the slots of a channel.
+pub(crate) extern "C" fn remove(slots: *mut u8, index: u32, width: u32, length: u32) -> u32 {
+    // SAFETY: `slots` points at the slots of a channel of the vector at hand, and `index` is below its length,
     // so all its messages lie in the vector.
     unsafe {
-        let length = u32::from(*channel);
         let (index, width) = (index as usize, width as usize);
-        let slots = channel.add(1);
         let rest = (length as usize - index - 1) * width;
         let at = slots.add(index * width);
         std::ptr::copy(at.add(width), at, rest);
         std::ptr::write_bytes(at.add(rest), 0, width);
-        *channel = (length - 1) as u8;
     }
     0
 }
 
-/// Makes room for one message before the one at `index`.
-pub(crate) extern "C" fn make_room(channel: *mut u8, index: u32, width: u32) -> u32 {
-    // SAFETY: `channel` points at a channel of the vector at hand that is not full, and `index` is
+/// Makes room for one message before the one at `index`, of `length` messages.
+pub(crate) extern "C" fn make_room(slots: *mut u8, index: u32, width: u32, length: u32) -> u32 {
+    // SAFETY: `slots` points at the slots of a channel of the vector at hand that is not full, and `index` is
     // at most its length: one more message fits behind the last.
     unsafe {
-        let length = u32::from(*channel);
         let (index, width) = (index as usize, width as usize);
-        let at = channel.add(1 + index * width);
+        let at = slots.add(index * width);
         std::ptr::copy(at, at.add(width), (length as usize - index) * width);
     }
     0

@@ -11,19 +11,18 @@
 use super::workspace::Workspace;
 use preempt_core::engine::{Difference, part};
 
-/// Notes all messages of a channel, and room for one more.
+/// Notes so many bytes of a channel: all messages, and room for one more.
 pub(crate) extern "C" fn note_messages(
     workspace: *mut Workspace,
     state: *const u8,
     channel: *const u8,
-    width: u32,
+    bytes: u32,
 ) -> u32 {
     // SAFETY: called by machine code only, with a channel of the state that it works on; there is
     // room for `UndoLogging::most_notes` notes. Vectors end with a whole word.
     unsafe {
         let start = channel.offset_from_unsigned(state);
-        let bytes = 1 + (usize::from(*channel) + 1) * width as usize;
-        for word in start / 8..=(start + bytes - 1) / 8 {
+        for word in start / 8..=(start + bytes as usize - 1) / 8 {
             if word * 8 >= (*workspace).length as usize {
                 break;
             }

@@ -19,6 +19,8 @@ pub(crate) struct Channel {
     /// Its id; only of a rendezvous channel.
     id: Option<Value>,
     ty: ChannelType,
+    /// How its number of messages is stored.
+    length: Memory,
 }
 
 /// Slots of so many bytes are moved without a helper.
@@ -35,7 +37,7 @@ impl Channel {
     }
 
     fn length(&self, code: &mut dyn Code) -> Value {
-        code.load(Memory::Byte, self.base, self.offset)
+        code.load(self.length, self.base, self.offset)
     }
 
     /// The address of a message, before the offset of the first slot is added.
@@ -43,12 +45,23 @@ impl Channel {
         code.element(self.base, index, self.ty.message_length)
     }
 
+    /// The address of the slots.
+    fn slots(&self, code: &mut dyn Code) -> Value {
+        let first = code.number(self.first_slot() as i32);
+        code.element(self.base, first, 1)
+    }
+
     fn first_slot(&self) -> u32 {
-        self.offset + 1
+        self.offset + self.length.bytes()
     }
 }
 
 impl Scope<'_> {
+    /// How the number of messages of a channel is stored.
+    pub(crate) fn length_memory(&self) -> Memory {
+        if self.program.layout.length_width == 1 { Memory::Byte } else { Memory::UnsignedTwo }
+    }
+
     fn known(&self, channel: &ChannelRef) -> Option<(Value, ChannelSlot)> {
         match channel {
             ChannelRef::Global(index) => {
@@ -124,7 +137,7 @@ impl Scope<'_> {
             let capacity = code.number(ty.capacity as i32);
             let length = match ty.capacity {
                 0 => code.number(0),
-                _ => code.load(Memory::Byte, base, slot.offset),
+                _ => code.load(self.length_memory(), base, slot.offset),
             };
             return (length, capacity);
         }
@@ -137,7 +150,7 @@ impl Scope<'_> {
                 0 => code.number(0),
                 _ => {
                     let at = code.element(self.state, offset, 1);
-                    code.load(Memory::Byte, at, 0)
+                    code.load(self.length_memory(), at, 0)
                 }
             };
             return (length, capacity);
@@ -155,7 +168,7 @@ impl Scope<'_> {
         code.jump_with(join, zero);
         code.begin(buffered);
         let at = code.element(self.state, offset, 1);
-        let stored = code.load(Memory::Byte, at, 0);
+        let stored = code.load(self.length_memory(), at, 0);
         code.jump_with(join, stored);
         code.begin(join);
         (length, capacity)
@@ -212,13 +225,14 @@ impl Scope<'_> {
             _ => self.known(channel),
         };
         let types = &self.program.layout.channel_types;
+        let length = self.length_memory();
         if let Some((base, slot)) = slot {
             let ty = types[slot.channel_type as usize].clone();
             if !want.accepts(&ty, fields) {
                 return None;
             }
             let id = (ty.capacity == 0).then(|| self.known_id(code, channel));
-            body(self, code, Channel { base, offset: slot.offset, id, ty });
+            body(self, code, Channel { base, offset: slot.offset, id, ty, length });
             return Some(());
         }
         let ChannelRef::Dynamic { id, fault } = channel else { unreachable!("known otherwise") };
@@ -228,7 +242,7 @@ impl Scope<'_> {
             let base = code.element(self.state, offset, 1);
             let id = (ty.capacity == 0).then_some(id);
             match want.accepts(ty, fields) {
-                true => body(self, code, Channel { base, offset: 0, id, ty: ty.clone() }),
+                true => body(self, code, Channel { base, offset: 0, id, ty: ty.clone(), length }),
                 false => code.jump(otherwise),
             }
             return Some(());
@@ -246,7 +260,7 @@ impl Scope<'_> {
         for (_, block, ty) in blocks {
             code.begin(block);
             let id = (ty.capacity == 0).then_some(id);
-            body(self, code, Channel { base, offset: 0, id, ty });
+            body(self, code, Channel { base, offset: 0, id, ty, length });
         }
         Some(())
     }
@@ -358,12 +372,12 @@ impl Scope<'_> {
         let width = channel.ty.message_length;
         let others = (channel.ty.capacity - 1) * width;
         self.note_all(code, channel);
+        let length = channel.length(code);
+        let one = code.number(1);
+        let shorter = code.arithmetic(Arithmetic::Subtract, length, one);
+        code.store(channel.length, shorter, channel.base, channel.offset);
         if (is_first || others == 0) && others <= MOVED_IN_PLACE {
             // Behind the last message there are zeros: all slots move, whatever they hold.
-            let length = channel.length(code);
-            let one = code.number(1);
-            let shorter = code.arithmetic(Arithmetic::Subtract, length, one);
-            code.store(Memory::Byte, shorter, channel.base, channel.offset);
             let first = channel.first_slot();
             code.move_bytes(channel.base, first + width, first, others);
             let zero = code.number(0);
@@ -372,10 +386,9 @@ impl Scope<'_> {
             }
             return;
         }
-        let offset = code.number(channel.offset as i32);
-        let at = code.element(channel.base, offset, 1);
+        let slots = channel.slots(code);
         let width = code.number(width as i32);
-        code.call(HelperId::Remove as usize, &[at, index, width]);
+        code.call(HelperId::Remove as usize, &[slots, index, width, length]);
     }
 
     /// Adds a message to a channel that is not full: at the end, or before the first larger one.
@@ -390,11 +403,10 @@ impl Scope<'_> {
         let mut place = length;
         if sorted {
             place = self.sorted_place(code, channel, length, values);
-            let offset = code.number(channel.offset as i32);
-            let at = code.element(channel.base, offset, 1);
             self.note_all(code, channel);
+            let slots = channel.slots(code);
             let width = code.number(channel.ty.message_length as i32);
-            code.call(HelperId::MakeRoom as usize, &[at, place, width]);
+            code.call(HelperId::MakeRoom as usize, &[slots, place, width, length]);
         }
         let message = channel.message(code, place);
         if !sorted && channel.ty.message_length > 0 {
@@ -405,8 +417,8 @@ impl Scope<'_> {
         }
         let one = code.number(1);
         let longer = code.arithmetic(Arithmetic::Add, length, one);
-        self.note(code, channel.base, channel.offset, 1);
-        code.store(Memory::Byte, longer, channel.base, channel.offset);
+        self.note(code, channel.base, channel.offset, channel.length.bytes());
+        code.store(channel.length, longer, channel.base, channel.offset);
     }
 
     /// Notes all messages, which may be moved.
@@ -414,8 +426,13 @@ impl Scope<'_> {
         if self.notes {
             let offset = code.number(channel.offset as i32);
             let at = code.element(channel.base, offset, 1);
+            let (length, one) = (channel.length(code), code.number(1));
+            let longer = code.arithmetic(Arithmetic::Add, length, one);
             let width = code.number(channel.ty.message_length as i32);
-            self.note_messages(code, at, width);
+            let slots = code.arithmetic(Arithmetic::Multiply, longer, width);
+            let length_bytes = code.number(channel.length.bytes() as i32);
+            let bytes = code.arithmetic(Arithmetic::Add, slots, length_bytes);
+            self.note_messages(code, at, bytes);
         }
     }
 

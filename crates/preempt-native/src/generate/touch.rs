@@ -158,7 +158,7 @@ fn ends_of(
         ChannelRef::Global(index) => {
             let known = &bits.channels[*index as usize];
             return Ends {
-                length: code.load(Memory::Byte, scope.state, known.offset),
+                length: code.load(scope.length_memory(), scope.state, known.offset),
                 capacity: code.number(known.capacity as i32),
                 head: code.number(known.head as i32),
                 tail: code.number(known.tail as i32),
@@ -179,7 +179,7 @@ fn ends_of(
     let offset = code.load(Memory::Four, entry, offset_of!(Channel, offset) as u32);
     let at = code.element(scope.state, offset, 1);
     Ends {
-        length: code.load(Memory::Byte, at, 0),
+        length: code.load(scope.length_memory(), at, 0),
         capacity: code.load(Memory::Four, entry, offset_of!(Channel, capacity) as u32),
         head: code.load(Memory::Four, entry, offset_of!(Channel, head) as u32),
         tail: code.load(Memory::Four, entry, offset_of!(Channel, tail) as u32),

@@ -10,10 +10,13 @@ use preempt_promela::ir::{ChannelType, Move, MoveKind, Program};
 
 /// The most notes that one half of a step takes, with whatever channel it works on.
 pub(super) fn notes_of(program: &Program, taken: &Move) -> usize {
+    let length_width = program.layout.length_width as usize;
     let channel = |ty: &ChannelType| {
         let message = ty.message_length as usize;
         // All messages, and what lies behind the last.
-        span(1 + (ty.capacity as usize + 1) * message) + span(message) + 2 * ty.fields.len()
+        span(length_width + (ty.capacity as usize + 1) * message)
+            + span(message)
+            + 2 * ty.fields.len()
     };
     let channels = program.layout.channel_types.iter().map(channel).max();
     // Control state, right to go on, last mover, number of messages.
@@ -46,9 +49,9 @@ impl Scope<'_> {
     }
 
     /// To be called before messages of a channel are moved.
-    pub(crate) fn note_messages(&self, code: &mut dyn Code, channel: Value, width: Value) {
+    pub(crate) fn note_messages(&self, code: &mut dyn Code, channel: Value, bytes: Value) {
         if self.notes {
-            let arguments = [self.workspace, self.state, channel, width];
+            let arguments = [self.workspace, self.state, channel, bytes];
             code.call(HelperId::NoteMessages as usize, &arguments);
         }
     }

@@ -10,6 +10,7 @@ use preempt_core::{
     Change, Describe, Enabled, Fault, Footprint, Independence, Label, Locality, ObjectSet, Outcome,
     ProcessId, Step, System, Unreached, Value,
 };
+use std::ops::Range;
 
 impl Native<'_> {
     /// Answers a request by whole successors.
@@ -104,6 +105,10 @@ impl System for Native<'_> {
 
     fn is_compiled(&self) -> bool {
         true
+    }
+
+    fn unmatched(&self) -> Range<usize> {
+        self.reference.unmatched()
     }
 
     #[inline]

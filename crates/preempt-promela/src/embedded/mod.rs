@@ -11,10 +11,12 @@
 
 mod source;
 
-pub use source::{ENTRY, INITIAL, SIZES, source};
+pub use source::{ENTRY, INITIAL, MATCHED, SIZES, source};
 
+use crate::model::Model;
 use crate::syntax::span::Span;
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
 /// All C of a model.
@@ -35,6 +37,12 @@ pub struct Embedded {
 }
 
 impl Embedded {
+    /// The tracked memory in the order in which it lies in the state: what tells states apart comes first.
+    pub fn tracks_in_order(&self) -> impl Iterator<Item = &TrackedMemory> {
+        let of = |matched: bool| self.tracks.iter().filter(move |track| track.matched == matched);
+        of(true).chain(of(false))
+    }
+
     /// Whether the model contains no C.
     pub fn is_empty(&self) -> bool {
         self.declarations.is_empty()
@@ -167,12 +175,19 @@ pub trait Library: Send + Sync {
     /// The bytes of `c_state` with the scope `Global` and of `c_track`, as they are at the start.
     fn initial(&self) -> &[u8];
 
+    /// How many of the [initial](Library::initial) bytes tell states apart; those behind them are `UnMatched`.
+    fn matched(&self) -> usize;
+
     /// The bytes of `c_state` in a new process of this type.
     fn initial_local(&self, proctype: usize) -> &[u8];
 
     /// Runs a piece of C, and returns its value.
     fn call(&self, call: Call<'_>) -> Result<i32, Ending>;
 }
+
+/// Compiles the C of a model that was read from this file, and makes the model ready to run; or says why it cannot. Programs
+/// that do not do that unasked are given one by a user that trusts the model.
+pub type Attach = Arc<dyn Fn(&mut Model, &Path) -> Result<(), String> + Send + Sync>;
 
 /// A [`Library`] that clones share.
 #[derive(Clone)]

@@ -14,6 +14,8 @@ use std::fmt::Write;
 pub const ENTRY: &str = "preempt_call";
 /// The function that says how many bytes of C there are.
 pub const SIZES: &str = "preempt_size";
+/// In place of a process type: only the bytes that tell states apart are counted.
+pub const MATCHED: i32 = -2;
 /// The function that gives the bytes of C at the start.
 pub const INITIAL: &str = "preempt_initial";
 
@@ -233,8 +235,9 @@ impl Writer<'_> {
         let size = |ty: &str| {
             format!("(long) (offsetof({ty}, preempt_behind) - offsetof({ty}, preempt_begin))")
         };
+        put!(self, "enum {{ PREEMPT_MATCHED = {MATCHED} }};\n");
         put!(self, "static long preempt_own_size(int type) {{\nswitch (type) {{\n");
-        put!(self, "case -1: return {};\n", size("State"));
+        put!(self, "case -1: case PREEMPT_MATCHED: return {};\n", size("State"));
         for index in 0..self.model.proctypes.len() {
             put!(self, "case {index}: return {};\n", size(&format!("P{index}")));
         }
@@ -247,8 +250,9 @@ impl Writer<'_> {
         put!(self, "}}\nreturn 0; }}\n");
         put!(self, "long {SIZES}(int type) {{\nlong size = preempt_own_size(type);\n");
         put!(self, "if (type >= 0) return size;\n");
-        for track in &self.embedded.tracks {
-            put!(self, "size += (long) ({});\n", track.size);
+        for track in self.embedded.tracks_in_order() {
+            let counts = if track.matched { "" } else { "if (type != PREEMPT_MATCHED) " };
+            put!(self, "{counts}size += (long) ({});\n", track.size);
         }
         put!(self, "return size; }}\n");
         for (verb, to) in [("load", true), ("store", false)] {
@@ -258,7 +262,7 @@ impl Writer<'_> {
                 true => put!(self, "memcpy(preempt_own(-1), b, size); b += size;\n"),
                 false => put!(self, "memcpy(b, preempt_own(-1), size); b += size;\n"),
             }
-            for track in &self.embedded.tracks {
+            for track in self.embedded.tracks_in_order() {
                 put!(self, "size = (long) ({}); {{ void *p = (void *) ({}); ", track.size, {
                     &track.address
                 });

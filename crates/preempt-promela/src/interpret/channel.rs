@@ -1,4 +1,4 @@
-//! Channels inside the state vector: a length byte and slots, the oldest message first.
+//! Channels inside the state vector: the number of messages and slots, the oldest message first.
 
 use super::process::{Process, processes};
 use crate::ir::{ChannelSlot, ChannelType, Program};
@@ -7,8 +7,10 @@ use crate::ir::{ChannelSlot, ChannelType, Program};
 #[derive(Clone, Copy)]
 pub(super) struct Channel<'a> {
     pub(super) kind: &'a ChannelType,
-    /// Where its length byte is.
+    /// Where its number of messages is.
     pub(super) at: usize,
+    /// Bytes of that number.
+    length_width: usize,
     pub(super) id: u32,
 }
 
@@ -43,7 +45,8 @@ pub(super) fn any_message(program: &Program, state: &[u8]) -> bool {
 
 pub(super) fn at(program: &Program, slot: ChannelSlot, base: usize, id: u32) -> Channel<'_> {
     let kind = &program.layout.channel_types[slot.channel_type as usize];
-    Channel { kind, at: base + slot.offset as usize, id }
+    let length_width = program.layout.length_width as usize;
+    Channel { kind, at: base + slot.offset as usize, length_width, id }
 }
 
 impl Channel<'_> {
@@ -57,7 +60,16 @@ impl Channel<'_> {
     }
 
     pub(super) fn length(&self, state: &[u8]) -> usize {
-        if self.is_rendezvous() { 0 } else { usize::from(state[self.at]) }
+        match self.length_width {
+            _ if self.is_rendezvous() => 0,
+            1 => usize::from(state[self.at]),
+            _ => usize::from(u16::from_le_bytes([state[self.at], state[self.at + 1]])),
+        }
+    }
+
+    fn set_length(&self, state: &mut [u8], length: usize) {
+        let bytes = (length as u16).to_le_bytes();
+        state[self.at..self.at + self.length_width].copy_from_slice(&bytes[..self.length_width]);
     }
 
     pub(super) fn is_full(&self, state: &[u8]) -> bool {
@@ -65,7 +77,7 @@ impl Channel<'_> {
     }
 
     fn slot(&self, slot: usize) -> usize {
-        self.at + 1 + slot * self.kind.message_length as usize
+        self.at + self.length_width + slot * self.kind.message_length as usize
     }
 
     /// One field of a message; 0 for fields that the channel does not have.
@@ -101,7 +113,7 @@ impl Channel<'_> {
             let value = sent.get(field).copied().unwrap_or(0);
             kind.store(state, from + *offset as usize, value);
         }
-        state[self.at] = length as u8 + 1;
+        self.set_length(state, length + 1);
     }
 
     /// Takes a message out; the slot that becomes free is zero.
@@ -110,6 +122,6 @@ impl Channel<'_> {
         let (from, end) = (self.slot(slot + 1), self.slot(length));
         state.copy_within(from..end, self.slot(slot));
         state[self.slot(length - 1)..end].fill(0);
-        state[self.at] = length as u8 - 1;
+        self.set_length(state, length - 1);
     }
 }

@@ -231,8 +231,7 @@ impl Interpreter {
             }
             NamedValue::Channel(index) => {
                 let slot = channels[*index as usize];
-                let kind = &self.program.layout.channel_types[slot.channel_type as usize];
-                self.queue(state, Channel { kind, at: base + slot.offset as usize, id: 0 })
+                self.queue(state, channel::at(&self.program, slot, base, 0))
             }
         }
     }

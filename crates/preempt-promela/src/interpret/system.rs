@@ -9,6 +9,7 @@ use preempt_core::{
     Change, Describe, Enabled, Fault, Footprint, Independence, Label, Locality, ObjectSet, Outcome,
     ProcessId, Step, System, Unreached, Value,
 };
+use std::ops::Range;
 
 impl System for Interpreter {
     fn initial(&self, state: &mut Vec<u8>) -> Outcome {
@@ -29,6 +30,13 @@ impl System for Interpreter {
 
     fn is_transient(&self, state: &[u8]) -> bool {
         state[0] != 0
+    }
+
+    fn unmatched(&self) -> Range<usize> {
+        match &self.program.embedded {
+            Some(mirror) => mirror.unmatched.start as usize..mirror.unmatched.end as usize,
+            None => 0..0,
+        }
     }
 
     fn transition_count(&self) -> usize {

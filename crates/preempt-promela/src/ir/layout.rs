@@ -9,6 +9,9 @@ pub struct Layout {
     pub globals_end: u32,
     /// Bytes of a control state: 1 or 2.
     pub pc_width: u32,
+    /// Bytes of the number of messages in front of a channel's slots: 1, or 2 in a model that has a channel of more
+    /// than 255 slots.
+    pub length_width: u32,
     /// Frames have a priority byte after the control state, and only processes of the highest
     /// priority among those that can move do move.
     pub has_priorities: bool,
@@ -37,10 +40,14 @@ pub struct ChannelType {
     pub mtypes: Vec<Option<Option<String>>>,
 }
 
-impl ChannelType {
-    /// Bytes of the whole channel: length byte and slots; 0 for a rendezvous channel.
-    pub fn bytes(&self) -> u32 {
-        if self.capacity == 0 { 0 } else { 1 + self.capacity * self.message_length }
+impl Layout {
+    /// Bytes of a whole channel: number of messages and slots; 0 for a rendezvous channel. `None` if a number of 32
+    /// bits does not hold it.
+    pub fn channel_bytes(&self, ty: &ChannelType) -> Option<u32> {
+        match ty.capacity {
+            0 => Some(0),
+            capacity => capacity.checked_mul(ty.message_length)?.checked_add(self.length_width),
+        }
     }
 }
 

@@ -39,6 +39,8 @@ pub struct Mirror {
     pub globals: Vec<Cell>,
     /// The bytes of C in the global part.
     pub tracked: Range<u32>,
+    /// Those of them, at the end, by which states are not told apart.
+    pub unmatched: Range<u32>,
     /// Per process type, the scalars of its parameters and variables.
     pub locals: Vec<Vec<Cell>>,
     /// Per process type, the bytes of C in its frame.

@@ -17,8 +17,8 @@
 //!            …   priority (one byte, if Layout::has_priorities), locals, the process's own channels
 //! ```
 //!
-//! Numbers are little-endian and unaligned. A channel is one length byte followed by its slots;
-//! a rendezvous channel takes no room at all. Slots that hold no message are zero. So equal bytes
+//! Numbers are little-endian and unaligned. A channel is its number of messages (Layout::length_width
+//! bytes) followed by its slots; a rendezvous channel takes no room at all. Slots that hold no message are zero. So equal bytes
 //! are equal states, and the length of the vector says nothing that the frames do not say.
 //!
 //! # Channel ids

@@ -69,6 +69,7 @@ impl Search<'_> {
     /// A state outside of an indivisible sequence: is it new?
     fn is_new(&mut self, state: &[u8], claim: u32) -> bool {
         let mut key = state.to_vec();
+        key[self.system.unmatched()].fill(0);
         key.extend(claim.to_le_bytes());
         if self.known.insert(key) {
             self.counts.stored += 1;

@@ -2,6 +2,7 @@
 
 use super::{Choice, Evaluate, Mistake, Origin, Question, Subject, automata};
 use preempt_core::{Claim, System};
+use preempt_promela::embedded::Attach;
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::model::Model;
 use preempt_promela::syntax::diagnostic::Diagnostic;
@@ -29,6 +30,8 @@ pub struct PromelaFile {
     path: PathBuf,
     defines: Vec<(String, String)>,
     settings: Settings,
+    /// How its C is compiled, if it is trusted.
+    attach: Option<Attach>,
     /// The files it included when it was last read.
     included: Mutex<Vec<PathBuf>>,
 }
@@ -36,7 +39,12 @@ pub struct PromelaFile {
 impl PromelaFile {
     /// A model, its `-D` options, and how it is made runnable.
     pub fn new(path: PathBuf, defines: Vec<(String, String)>, settings: Settings) -> Self {
-        PromelaFile { path, defines, settings, included: Mutex::default() }
+        PromelaFile { path, defines, settings, attach: None, included: Mutex::default() }
+    }
+
+    /// Lets the C of the model be compiled and run, where there is any.
+    pub fn trust(self, attach: Option<Attach>) -> Self {
+        PromelaFile { attach, ..self }
     }
 }
 
@@ -71,7 +79,10 @@ impl Origin for PromelaFile {
         *self.included.lock().unwrap_or_else(PoisonError::into_inner) =
             included.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mistakes = mistakes(&parsed.diagnostics, &parsed.sources);
-        let model = parsed.model.ok_or(mistakes.clone())?;
+        let mut model = parsed.model.ok_or(mistakes.clone())?;
+        if let Some(attach) = &self.attach {
+            attach(&mut model, &self.path).map_err(|trouble| vec![Mistake::plain(trouble)])?;
+        }
         let near = near.into_inner().unwrap_or_else(PoisonError::into_inner);
         let sources = shown_sources(&model.sources, &near);
         let subject = PromelaModel::new(model, self.settings, sources, mistakes)?;

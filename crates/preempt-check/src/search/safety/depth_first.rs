@@ -13,7 +13,7 @@ use super::window::{Frame, Window};
 use crate::reduce::{Gain, Pick, Reducer};
 use crate::search::shared::halt::Halt;
 use crate::search::shared::statistics::Counters;
-use crate::store::{Exact, Inserted, StateId, Store, StoreFull, pages};
+use crate::store::{Exact, Inserted, Masked, StateId, Store, StoreFull, pages};
 use crate::{Budget, Counterexample, Finding, Options, Progress};
 use preempt_core::engine::Request;
 use preempt_core::{Enabled, Outcome, Step, Stop, System};
@@ -42,6 +42,11 @@ pub(crate) fn depth_first<S: System + ?Sized, T: Store>(
     options: &Options,
     budget: &mut Budget,
 ) -> Finding {
+    let unmatched = system.unmatched();
+    if !unmatched.is_empty() {
+        let mut store = Masked::new(store, unmatched);
+        return explore::<_, _, Copies>(system, &mut store, options, budget, WINDOW);
+    }
     let can = system.is_compiled() && store.accept_hash(0).is_some();
     let long = if store.looks_at_bytes() { LONG } else { LONG_ENOUGH_TO_HASH };
     match can && longest_of_a_few(system) >= long {

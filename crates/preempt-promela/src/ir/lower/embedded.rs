@@ -81,8 +81,10 @@ impl<'m> Lowering<'m> {
             locals.push(cells);
         }
         let tracked = self.storage.tracked.clone();
+        let unmatched = tracked.start + compiled.0.matched() as u32..tracked.end;
         let local_tracked = self.storage.local_tracked.clone();
-        self.program.embedded = Some(Mirror { compiled, globals, tracked, locals, local_tracked });
+        self.program.embedded =
+            Some(Mirror { compiled, globals, tracked, unmatched, locals, local_tracked });
         self.note_limits();
     }
 
@@ -104,7 +106,7 @@ impl<'m> Lowering<'m> {
         let embedded = &self.model.embedded;
         if embedded.tracks.iter().any(|track| !track.matched) {
             self.program.notes.push(
-                "c_track with \"UnMatched\": states that differ in this memory are told apart, where Spin would take them for one".into(),
+                "c_track with \"UnMatched\": a depth-first search takes states that differ only in this memory for one, so the answer holds only if nothing depends on it; other searches tell them apart".into(),
             );
         }
         for state in embedded.states.iter().filter(|state| state.scope == Scope::Hidden) {

@@ -16,6 +16,7 @@ mod initial;
 mod jumps;
 mod locality;
 mod merge;
+mod owned;
 mod safety;
 mod storage;
 mod table;
@@ -150,6 +151,7 @@ fn unrestricted(model: &Model, options: LowerOptions) -> Result<(Program, bool),
         return Err(LowerError::new(message, extra.span));
     }
     lowering.program.layout.pc_width = if most > 255 { 2 } else { 1 };
+    lowering.program.layout.length_width = if lowering.facts.largest_channel > 255 { 2 } else { 1 };
     for (proctype, graph) in model.proctypes.iter().zip(&bodies) {
         let mut locals = proctype.locals.clone();
         locals.extend((0..graph.counters).map(|_| loop_counter(proctype.span)));
@@ -157,6 +159,7 @@ fn unrestricted(model: &Model, options: LowerOptions) -> Result<(Program, bool),
         lowering.late.push(graph.late.clone());
     }
     lowering.allocate()?;
+    lowering.note_shared_locals();
     lowering.mark_observed(&mut bodies);
     let mut tables = Vec::new();
     for graph in &mut bodies {

@@ -7,7 +7,6 @@ use super::{Lowering, Owner, element};
 use crate::embedded::FragmentId;
 use crate::model::{
     Base, ChannelTest, Expr, ExprKind, Initializer, Model, Place, ReceiveArgument, Selector,
-    Visibility,
 };
 
 /// Decides whether statements refer to global data.
@@ -119,7 +118,7 @@ impl<'a> Globals<'a> {
             return true;
         }
         match place.base {
-            Base::Global(id) => self.model.globals[id.0 as usize].visibility != Visibility::Local,
+            Base::Global(id) => !self.facts.users.is_owned(self.model, id.0),
             Base::Local(_) | Base::Scratch => false,
         }
     }

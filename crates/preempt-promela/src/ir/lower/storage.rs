@@ -220,14 +220,12 @@ impl Lowering<'_> {
         init: &ChannelInit,
         end: &mut u32,
     ) -> Result<ChannelSlot, LowerError> {
-        if init.capacity > 255 {
-            return Err(too_large("a channel holds at most 255 messages", init.span));
-        }
         let channel_type = self.channel_type(init);
         let offset = *end;
-        let bytes = self.program.layout.channel_types[channel_type as usize].bytes();
-        *end = offset
-            .checked_add(bytes)
+        let layout = &self.program.layout;
+        *end = layout
+            .channel_bytes(&layout.channel_types[channel_type as usize])
+            .and_then(|bytes| offset.checked_add(bytes))
             .filter(|end| *end < 1 << 20)
             .ok_or_else(|| too_large("the state is too large", init.span))?;
         Ok(ChannelSlot { channel_type, offset })

@@ -5,6 +5,7 @@
 //! declared `hidden` is left out when nothing depends on its value, received into or not.
 
 use super::Owner;
+use super::owned::Users;
 use crate::model::{
     Base, Branch, Expr, ExprKind, Formula, Initializer, Model, Place, ReceiveArgument, Selector,
     Stmt, StmtKind, Type, Variable,
@@ -36,10 +37,14 @@ pub(super) struct Facts {
     pub(super) uses_timeout: bool,
     pub(super) uses_unless: bool,
     pub(super) uses_rendezvous: bool,
+    /// The most slots that a channel has.
+    pub(super) largest_channel: u32,
     pub(super) uses_last: bool,
     /// Somebody looks at `_nr_pr`.
     pub(super) counts_processes: bool,
     pub(super) uses_priorities: bool,
+    /// What each process type uses, to judge promises about variables.
+    pub(super) users: Users,
 }
 
 impl Facts {
@@ -78,10 +83,15 @@ impl Facts {
     }
 
     fn variable(&mut self, variable: &Variable, process: Option<usize>) {
+        // Initial values are computed by the process that starts another.
+        let process = process.map(|_| Users::SOME_OTHER);
         match &variable.init {
             Some(Initializer::Expr(e)) => self.expr(e, process),
             Some(Initializer::List(list)) => list.iter().for_each(|e| self.expr(e, process)),
-            Some(Initializer::Channel(channel)) => self.uses_rendezvous |= channel.capacity == 0,
+            Some(Initializer::Channel(channel)) => {
+                self.uses_rendezvous |= channel.capacity == 0;
+                self.largest_channel = self.largest_channel.max(channel.capacity);
+            }
             None => {}
         }
     }
@@ -110,7 +120,8 @@ impl Facts {
                 self.place(channel, process);
                 self.receive(arguments, process);
             }
-            StmtKind::If(branches) | StmtKind::Do(branches) => self.branches(branches, process),
+            StmtKind::If(branches) => self.branches(branches, process),
+            StmtKind::Do(branches) => self.repeated(|facts| facts.branches(branches, process)),
             StmtKind::Atomic(body) | StmtKind::DStep(body) | StmtKind::Block(body) => {
                 self.body(body, process);
             }
@@ -123,16 +134,16 @@ impl Facts {
                 self.read_and_store(variable, process);
                 self.expr(from, process);
                 self.expr(to, process);
-                self.body(body, process);
+                self.repeated(|facts| facts.body(body, process));
             }
             StmtKind::ForArray { variable, body, .. } => {
                 self.read_and_store(variable, process);
-                self.body(body, process);
+                self.repeated(|facts| facts.body(body, process));
             }
             StmtKind::ForChannel { variables, channel, body } => {
                 variables.iter().for_each(|v| self.read_and_store(v, process));
                 self.place(channel, process);
-                self.body(body, process);
+                self.repeated(|facts| facts.body(body, process));
             }
             StmtKind::Select { variable, from, to } => {
                 self.read_and_store(variable, process);
@@ -157,12 +168,16 @@ impl Facts {
                 self.uses_priorities = true;
                 self.expr(value, process);
             }
-            StmtKind::Code(_)
-            | StmtKind::Break
-            | StmtKind::Goto(_)
-            | StmtKind::Else
-            | StmtKind::Declare(_) => {}
+            StmtKind::Goto(_) => self.users.jump(process),
+            StmtKind::Code(_) | StmtKind::Break | StmtKind::Else | StmtKind::Declare(_) => {}
         }
+    }
+
+    /// What may be executed more than once.
+    fn repeated(&mut self, inside: impl FnOnce(&mut Self)) {
+        self.users.loops += 1;
+        inside(self);
+        self.users.loops -= 1;
     }
 
     fn promise(&mut self, places: &[Place], flag: u8, process: Option<usize>) {
@@ -213,10 +228,11 @@ impl Facts {
     }
 
     /// A variable in a poll stands for any value; to Spin it is read, like one that is received into.
-    fn polled(&mut self, argument: &ReceiveArgument) {
+    fn polled(&mut self, argument: &ReceiveArgument, process: Option<usize>) {
         if let ReceiveArgument::Store(place) = argument
             && let Base::Global(id) = place.base
         {
+            self.users.uses(id.0, process);
             self.read.insert(id.0);
         }
     }
@@ -224,6 +240,9 @@ impl Facts {
     fn store(&mut self, place: &Place, process: Option<usize>) {
         if let Some(owner) = Owner::of(place.base, process) {
             self.assigned.insert(owner);
+        }
+        if let Base::Global(id) = place.base {
+            self.users.uses(id.0, process);
         }
         self.indices(place, process);
     }
@@ -237,6 +256,7 @@ impl Facts {
         if let Base::Global(id) = place.base {
             self.read.insert(id.0);
             self.used.insert(id.0);
+            self.users.uses(id.0, process);
         }
         self.indices(place, process);
     }
@@ -266,24 +286,26 @@ impl Facts {
                 if let Base::Global(id) = place.base {
                     self.read.insert(id.0);
                     self.used.insert(id.0);
+                    self.users.uses(id.0, process);
                 }
                 if let ExprKind::Poll { arguments, .. } = &e.kind {
-                    arguments.iter().for_each(|argument| self.polled(argument));
+                    arguments.iter().for_each(|argument| self.polled(argument, process));
                 }
             }
             ExprKind::Timeout => self.uses_timeout = true,
             ExprKind::Last => self.uses_last = true,
             ExprKind::ProcessCount => self.counts_processes = true,
-            ExprKind::Run { priority: Some(_), .. }
-            | ExprKind::Priority
-            | ExprKind::GetPriority(_) => self.uses_priorities = true,
+            ExprKind::Run { proctype, priority, .. } => {
+                self.uses_priorities |= priority.is_some();
+                self.users.runs(proctype.0 as usize, process);
+            }
+            ExprKind::Priority | ExprKind::GetPriority(_) => self.uses_priorities = true,
             ExprKind::RemoteLabel { proctype, label, .. } => {
                 self.observed_labels.insert((proctype.0 as usize, label.clone()));
             }
             ExprKind::RemoteVariable { .. } => self.uses_remote_variables = true,
             _ => {}
         });
-        let _ = process;
     }
 }
 

@@ -301,8 +301,9 @@ impl Checker<'_> {
                     );
                     return None;
                 }
+                let most = i32::from(u16::MAX);
                 let capacity =
-                    self.constant_within(capacity, 0, 255, "the capacity of a channel").ok()?;
+                    self.constant_within(capacity, 0, most, "the capacity of a channel").ok()?;
                 let mut types = Vec::new();
                 for field in fields {
                     types.push(self.resolve_type(field).ok()?);
