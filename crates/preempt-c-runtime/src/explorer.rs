@@ -3,6 +3,7 @@
 use crate::backend::Backend;
 use crate::limits::limits;
 use crate::options::{Options, Search};
+use crate::progress;
 use crate::report::{self, Evidence};
 use crate::runtime::{Runtime, runtime};
 use crate::sampling::Companion;
@@ -119,6 +120,7 @@ fn sampled(text: String) -> Option<Finding> {
 fn attempt(kept: &mut Kept, begin: Instant) -> (Halt, Statistics) {
     let Options { search, workers, .. } = runtime().options;
     let mut session = Session::new(runtime(), limits(begin), kept.rules, kept.names.clone());
+    session.on_execution = runtime().options.progress.then_some(progress::tell);
     let halt = match search {
         Search::Orders if workers > 0 => {
             let processes = Processes::new(workers, kept.rules, kept.names.clone());

@@ -59,6 +59,7 @@ mod once;
 mod options;
 mod panics;
 mod plain;
+mod progress;
 mod races;
 mod raising;
 mod raw;

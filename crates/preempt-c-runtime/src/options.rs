@@ -51,6 +51,8 @@ pub(crate) struct Options {
     pub(crate) input: Option<CString>,
     /// The least and the greatest of the values that a program asks for.
     pub(crate) values: (i64, i64),
+    /// Whether the driver wants to know how far the search is.
+    pub(crate) progress: bool,
     /// Long pauses and timeouts end in the order of their times, when no other thread can go on.
     pub(crate) keeps_pauses: bool,
     /// Seconds without an operation after which a thread is taken to compute without end.
@@ -80,6 +82,7 @@ impl Options {
             workers: 0,
             input: None,
             values: (0, 0),
+            progress: false,
             keeps_pauses: false,
             patience: 10,
         };
@@ -103,6 +106,7 @@ impl Options {
                 "unjoined" => options.unjoined = on,
                 "output" => options.output = on,
                 "sample" => options.sample = on,
+                "progress" => options.progress = on,
                 "keeps_pauses" => options.keeps_pauses = on,
                 "input" => options.input = Some(CString::new(value).ok()?),
                 "values" => {

@@ -81,6 +81,8 @@ pub(crate) struct Runtime {
     pub(crate) latest_end: u64,
     /// Whether a thread has moved in the execution that should have done so before that.
     pub(crate) overtaken: bool,
+    /// When the driver was last told how far the search is.
+    pub(crate) progress_told: Option<Instant>,
     /// Lines worth knowing.
     pub(crate) notes: Vec<String>,
     /// Saved contexts of the two that are no threads of the program.
@@ -173,6 +175,7 @@ impl Runtime {
             has_chosen_values: false,
             latest_end: 0,
             overtaken: false,
+            progress_told: None,
             notes: Vec::new(),
             launcher: 0,
             explorer: 0,

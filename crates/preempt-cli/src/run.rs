@@ -6,11 +6,12 @@ use crate::arguments::{
 };
 use crate::failure::Failure;
 use crate::output::{print, write};
-use crate::terminal::{self, INTERRUPTED};
+use crate::terminal::{self, INTERRUPTED, ProgressLine};
 use preempt_core::{Claim, Statistics, Verdict, counted};
 use preempt_report::json::{self, Subject};
 use preempt_report::{Page, SavedTrace, Source, lanes, page, summary};
-use preempt_run::{Answer, Backend, Memory, Options, Search, answer, symbols::Symbols};
+use preempt_run::{Answer, Backend, Memory, Options, Search, Watch, answer, symbols::Symbols};
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -24,7 +25,11 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
     let mut words = arguments.command.iter().cloned();
     let program = PathBuf::from(words.next().unwrap_or_default());
     let options = options(&arguments.search, Options::new(program, words.collect()));
-    let answer = search(&options)?;
+    let line = RefCell::new(ProgressLine::new(arguments.search.quiet));
+    let watch = |progress| line.borrow_mut().show_program(progress);
+    let answer = search(&options, Some(&watch));
+    line.borrow_mut().clear();
+    let answer = answer?;
     let repeat = answer.schedule.as_ref().map(|schedule| {
         let command: Vec<_> = arguments.command.iter().map(|word| word.to_string_lossy()).collect();
         let given: String = given(&options).iter().map(|word| format!("{word} ")).collect();
@@ -66,13 +71,14 @@ pub(crate) fn check(arguments: &ProgramArguments) -> Result<(), Failure> {
 }
 
 /// Searches the schedules of a program.
-pub(crate) fn search(options: &Options) -> Result<Answer, Failure> {
-    let found = preempt_run::run(options, &INTERRUPTED).map_err(|failure| match failure {
-        preempt_run::Failure::Input(message) => Failure::Input(message),
-        preempt_run::Failure::Bug(message) => Failure::Bug(message),
-        // `run` gives an answer instead.
-        preempt_run::Failure::Killed(how) => Failure::Input(how),
-    })?;
+pub(crate) fn search(options: &Options, watch: Watch<'_>) -> Result<Answer, Failure> {
+    let found =
+        preempt_run::run(options, &INTERRUPTED, watch).map_err(|failure| match failure {
+            preempt_run::Failure::Input(message) => Failure::Input(message),
+            preempt_run::Failure::Bug(message) => Failure::Bug(message),
+            // `run` gives an answer instead.
+            preempt_run::Failure::Killed(how) => Failure::Input(how),
+        })?;
     let symbols = Symbols::read(&options.program, &found.modules);
     Ok(answer(options, &found, &symbols))
 }

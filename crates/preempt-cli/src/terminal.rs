@@ -1,6 +1,6 @@
 //! What the terminal can do, how progress is shown on it, and Ctrl-C.
 
-use preempt_core::grouped;
+use preempt_core::{counted, grouped};
 use preempt_report::Look;
 use preempt_verify::{Phase, Progress};
 use std::io::{IsTerminal, Write};
@@ -63,8 +63,11 @@ fn colour_wanted() -> bool {
 /// Shows how far a search is: a line that is rewritten on a terminal, a plain line every ten seconds
 /// elsewhere.
 pub(crate) struct ProgressLine {
+    /// What stands at the beginning of the line and stays there.
+    before: String,
     terminal: bool,
     shown: bool,
+    begin: Instant,
     last: Instant,
     silent: bool,
 }
@@ -74,7 +77,15 @@ const PLAIN_EVERY: Duration = Duration::from_secs(10);
 impl ProgressLine {
     pub(crate) fn new(silent: bool) -> Self {
         let terminal = std::io::stderr().is_terminal();
-        ProgressLine { terminal, shown: false, last: Instant::now(), silent }
+        let (before, begin) = (String::new(), Instant::now());
+        ProgressLine { before, terminal, shown: false, begin, last: begin, silent }
+    }
+
+    /// One behind a text that was printed on standard output, if that is the same terminal.
+    pub(crate) fn behind(text: String) -> Option<Self> {
+        let line = ProgressLine::new(false);
+        let shown = line.terminal && std::io::stdout().is_terminal();
+        shown.then_some(ProgressLine { before: text, ..line })
     }
 
     pub(crate) fn show(&mut self, progress: &Progress) {
@@ -95,6 +106,29 @@ impl ProgressLine {
             grouped((progress.memory >> 20) as u64),
             progress.elapsed.as_secs_f64(),
         );
+        self.write(&text);
+    }
+
+    /// The same of the executions of a program.
+    pub(crate) fn show_program(&mut self, progress: preempt_run::Progress) {
+        let elapsed = self.begin.elapsed();
+        if self.silent || (!self.terminal && self.last.elapsed() < PLAIN_EVERY) {
+            return;
+        }
+        self.last = Instant::now();
+        let finished = match progress.finished {
+            None => String::new(),
+            Some((0, bound)) => format!("bound {bound} is finished, "),
+            Some((stale, bound)) => {
+                format!("bound {bound} with {} is finished, ", counted(stale, "stale choice"))
+            }
+        };
+        let executions = counted(progress.executions, "execution");
+        let text = format!("{}{finished}{executions}, {:.0} s", self.before, elapsed.as_secs_f64());
+        self.write(&text);
+    }
+
+    fn write(&mut self, text: &str) {
         let mut error = std::io::stderr();
         let written = match self.terminal {
             true => write!(error, "\r{text}\x1b[K"),
@@ -122,7 +156,7 @@ impl ProgressLine {
     /// Removes the line from the terminal. Another search may follow.
     pub(crate) fn clear(&mut self) {
         if self.shown && self.terminal {
-            let _ = write!(std::io::stderr(), "\r\x1b[K");
+            let _ = write!(std::io::stderr(), "\r{}\x1b[K", self.before);
         }
         self.shown = false;
         self.last = Instant::now();

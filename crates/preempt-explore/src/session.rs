@@ -210,6 +210,8 @@ pub struct Session<'p, P> {
     /// When an execution was stopped to try out a loop, the default strategy makes it again instead of beginning
     /// the whole search again.
     pub repeats_after_loops: bool,
+    /// Called after every execution.
+    pub on_execution: Option<fn(&Statistics)>,
     /// A search has finished some bound, but relied on something wrong and began again, perhaps in another session.
     pub has_lost_rows: bool,
 }
@@ -227,6 +229,7 @@ impl<'p, P: Program> Session<'p, P> {
             #[cfg(test)]
             on_terminal: None,
             repeats_after_loops: false,
+            on_execution: None,
             has_lost_rows: false,
         }
     }
@@ -250,6 +253,9 @@ impl<'p, P: Program> Session<'p, P> {
         self.program.execute(&mut self.run, driver);
         self.run.finish_probe();
         self.statistics.executions += 1;
+        if let Some(told) = self.on_execution {
+            told(&self.statistics);
+        }
         self.run.ending.clone().unwrap_or(Ending::Abandoned)
     }
 

@@ -23,4 +23,4 @@ mod words;
 
 pub use claim::{Answer, answer};
 pub use compile::{Language, compile};
-pub use run::{Backend, Failure, MOST_THREADS, Memory, Options, Search, run};
+pub use run::{Backend, Failure, MOST_THREADS, Memory, Options, Progress, Search, Watch, run};

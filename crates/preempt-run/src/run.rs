@@ -157,20 +157,47 @@ const FAREWELL: Duration = Duration::from_secs(3);
 const STOP: i32 = 64;
 /// The most processes that search together.
 pub const MOST_THREADS: usize = 64;
+/// How often progress is told.
+const TELL_EVERY: Duration = Duration::from_millis(250);
 /// The exit code of a bug in the library.
 const BUG: i32 = 101;
 /// The exit code of the library where the system does not give what it needs.
 const REFUSED: i32 = 102;
 
+/// How far a search is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Progress {
+    /// Executions so far.
+    pub executions: u64,
+    /// The stale choices and the preemptions of the last bound that is finished.
+    pub finished: Option<(u32, u32)>,
+}
+
+impl Progress {
+    fn read(text: &str) -> Option<Progress> {
+        let mut numbers = text.strip_suffix('\n')?.split(' ');
+        let executions = numbers.next()?.parse().ok()?;
+        let mut number = || numbers.next()?.parse().ok();
+        Some(Progress { executions, finished: number().zip(number()) })
+    }
+}
+
+/// What is told how far a search is.
+pub type Watch<'a> = Option<&'a dyn Fn(Progress)>;
+
 /// Runs the program, and again in forked processes if it destroys its own search.
-pub fn run(options: &Options, interrupted: &AtomicBool) -> Result<Found, Failure> {
+pub fn run(
+    options: &Options,
+    interrupted: &AtomicBool,
+    watch: Watch<'_>,
+) -> Result<Found, Failure> {
     let program = find(&options.program)?;
     check_linked(&program)?;
     let is_repeated = options.backend == Backend::Auto && options.replay.is_none();
-    let found = match once(options, &program, interrupted) {
+    let found = match once(options, &program, interrupted, watch) {
         Err(Failure::Bug(_) | Failure::Killed(_)) if is_repeated => {
             let again = Options { backend: Backend::Fork, ..options.clone() };
-            once(&again, &program, interrupted).map(|mut found| {
+            once(&again, &program, interrupted, watch).map(|mut found| {
                 found.notes.push(
                     "an execution damaged the process it ran in, so each was given its own".into(),
                 );
@@ -195,10 +222,19 @@ fn killed(how: &str) -> Found {
     Found { unsupported: Some(trouble), ..stopped("killed") }
 }
 
-fn once(options: &Options, program: &Path, interrupted: &AtomicBool) -> Result<Found, Failure> {
+fn once(
+    options: &Options,
+    program: &Path,
+    interrupted: &AtomicBool,
+    watch: Watch<'_>,
+) -> Result<Found, Failure> {
     let report = Report::new();
     let mut command = command(options, program);
-    command.env(VARIABLE, settings(options, &report.path));
+    let mut settings = settings(options, &report.path);
+    if watch.is_some() {
+        settings.push_str("\nprogress=on");
+    }
+    command.env(VARIABLE, settings);
     // A library that was preloaded would be asked before ours.
     command.env_remove("LD_PRELOAD");
     let cannot = |error: io::Error| {
@@ -210,7 +246,13 @@ fn once(options: &Options, program: &Path, interrupted: &AtomicBool) -> Result<F
     }
     let mut child = command.spawn().map_err(cannot)?;
     let deadline = options.time.map(|time| Instant::now() + time + GRACE);
-    let ended = wait(&mut child, deadline, interrupted).map_err(cannot)?;
+    let tell = || {
+        let text = watch.map(|_| std::fs::read_to_string(report.progress()).unwrap_or_default());
+        if let (Some(watch), Some(progress)) = (watch, text.as_deref().and_then(Progress::read)) {
+            watch(progress);
+        }
+    };
+    let ended = wait(&mut child, deadline, interrupted, &tell).map_err(cannot)?;
     let text = std::fs::read_to_string(&report.path).unwrap_or_default();
     if let Ok(found) = serde_json::from_str::<Found>(&text) {
         return Ok(found);
@@ -399,8 +441,10 @@ fn wait(
     child: &mut Child,
     deadline: Option<Instant>,
     interrupted: &AtomicBool,
+    tell: &dyn Fn(),
 ) -> io::Result<Ended> {
     let mut pause = Duration::from_micros(200);
+    let mut told = Instant::now();
     let mut asked: Option<Instant> = None;
     loop {
         if let Some(status) = child.try_wait()? {
@@ -418,6 +462,10 @@ fn wait(
         if asked.is_some_and(|deadline| now >= deadline) {
             kill(child)?;
             return Ok(Ended::Interrupted);
+        }
+        if now.saturating_duration_since(told) >= TELL_EVERY {
+            told = now;
+            tell();
         }
         std::thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(20));
@@ -467,10 +515,32 @@ impl Report {
         let name = format!("preempt-{}-{count}.json", std::process::id());
         Report { path: std::env::temp_dir().join(name) }
     }
+
+    /// Where the library tells how far it is.
+    fn progress(&self) -> PathBuf {
+        self.path.with_extension("json.progress")
+    }
 }
 
 impl Drop for Report {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
+        let _ = std::fs::remove_file(self.progress());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_is_read_as_it_is_written() {
+        let read = |text| Progress::read(text).map(|p| (p.executions, p.finished));
+        assert_eq!(read("17\n"), Some((17, None)));
+        assert_eq!(read("17 0 2\n"), Some((17, Some((0, 2)))));
+        // Written in part.
+        for text in ["", "17", "17 0 2", "\n", "x\n"] {
+            assert_eq!(read(text), None, "{text:?}");
+        }
     }
 }

@@ -5,12 +5,13 @@ use crate::arguments::CargoArguments;
 use crate::failure::Failure;
 use crate::output::{complain, print, print_exactly, write};
 use crate::run::{code, given, sources, text, words};
-use crate::terminal;
+use crate::terminal::{self, ProgressLine};
 use preempt_cargo::{Program, Std, Test, export};
 use preempt_core::{Stop, Trace, Verdict, counted};
 use preempt_report::json::{self, Subject};
 use preempt_report::{Page, SavedTrace, page, summary};
 use preempt_run::{Answer, Options};
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -100,7 +101,14 @@ impl<'a> List<'a> {
             // On the same line as the verdict that will follow.
             print(&format!("test {} ... ", test.name));
         }
-        let (mut answer, options) = match search::explore(self.arguments, program, test) {
+        let line = ProgressLine::behind(format!("test {} ... ", test.name));
+        let line = line.filter(|_| self.is_shown() && !self.arguments.search.quiet);
+        let line = line.map(RefCell::new);
+        let show = |progress| line.iter().for_each(|line| line.borrow_mut().show_program(progress));
+        let watch = line.as_ref().map(|_| &show as &dyn Fn(_));
+        let explored = search::explore(self.arguments, program, test, watch);
+        line.iter().for_each(|line| line.borrow_mut().clear());
+        let (mut answer, options) = match explored {
             Ok(explored) => explored,
             Err(failure) => {
                 if self.is_shown() {

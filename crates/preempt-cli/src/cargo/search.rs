@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::run::{options, search};
 use preempt_cargo::{Program, Std, Test, export};
 use preempt_core::{Stop, Verdict, ViolationKind};
-use preempt_run::{Answer, Options};
+use preempt_run::{Answer, Options, Watch};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -61,13 +61,14 @@ pub(super) fn explore(
     arguments: &CargoArguments,
     program: &Program,
     test: &Test,
+    watch: Watch<'_>,
 ) -> Result<(Answer, Options), Failure> {
     let options = request(arguments, program, test);
     if options.replay.is_none()
         && let Some(schedule) = export::read(&exported(program, test))
     {
         let first = Options { replay: Some(schedule), time: Some(TIME), ..options.clone() };
-        if let Ok(mut answer) = search(&first)
+        if let Ok(mut answer) = search(&first, None)
             && answer.claim.violation.is_some()
         {
             answer.claim.notes.push(format!(
@@ -77,7 +78,7 @@ pub(super) fn explore(
             return Ok((answer, first));
         }
     }
-    Ok((search(&options)?, options))
+    Ok((search(&options, watch)?, options))
 }
 
 /// Takes back what cannot be relied on, and says what was left out.
