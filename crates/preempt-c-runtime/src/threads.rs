@@ -25,6 +25,9 @@ entry! {
     pthread_tryjoin_np / 2 => try_join;
 }
 
+/// No stack is so large. Otherwise all are as large as ours.
+const ADDRESS_SPACE: usize = 1 << 47;
+
 pub(crate) unsafe extern "C" fn create(
     thread: *mut pthread_t,
     attributes: *const pthread_attr_t,
@@ -44,9 +47,16 @@ pub(crate) unsafe extern "C" fn create(
         return unsafe { create(thread, attributes, start, argument) };
     }
     let mut detached = 0;
+    let mut stack = 0;
     if !attributes.is_null() {
         // SAFETY: attributes that the program has initialised.
-        unsafe { libc_getdetachstate(attributes, &mut detached) };
+        unsafe {
+            libc_getdetachstate(attributes, &mut detached);
+            libc::pthread_attr_getstacksize(attributes, &mut stack);
+        }
+    }
+    if stack >= ADDRESS_SPACE {
+        return libc::EAGAIN;
     }
     inside(|runtime| {
         runtime.me().call_site = CallSite { pc, address: start as usize };

@@ -470,3 +470,12 @@ fn order() {
     let texts: Vec<&str> = steps.iter().filter_map(|step| step["text"].as_str()).collect();
     assert!(texts.iter().any(|text| text.starts_with("Mutex::lock (")), "{texts:?}");
 }
+
+#[test]
+fn a_thread_with_an_impossible_stack_is_not_made() {
+    let subject = Crate::library(
+        "#[test]\nfn huge() { assert!(std::thread::Builder::new().stack_size(1 << 60).spawn(|| ()).is_err()); }\n",
+    );
+    let ended = subject.run(&["test", "--", "--json"]);
+    assert_eq!(ended.test("huge")["verdict"], "holds", "{}", ended.stderr);
+}
