@@ -68,6 +68,9 @@ impl Runtime {
         let driver = self.driver;
         // SAFETY: valid and exclusively ours for the same time as `run`.
         self.run().reach(next, unsafe { &mut *driver });
+        if matches!(self.run().ending, Some(Ending::Nondeterminism(_))) {
+            self.strayed = self.me().call_site.pc;
+        }
     }
 
     /// Plain writes to what is otherwise accessed atomically become known.

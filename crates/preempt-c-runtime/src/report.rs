@@ -331,7 +331,16 @@ fn json(results: &Results<'_>) -> Result<String, std::fmt::Error> {
     write!(out, ",\"unsupported\":{}", optional(results.unsupported.as_ref()))?;
     let expected = statistics.failure.as_ref().map(|finding| match &finding.ending {
         Ending::Nondeterminism(mismatch) => {
-            format!("first it came to {}, and later to {}", mismatch.expected, mismatch.found)
+            // The places are in this library.
+            let brief = |text: &str| match text.split_once(" at ") {
+                Some((what, place)) => {
+                    let rest = place.find([' ', ',']).map_or("", |end| &place[end..]);
+                    format!("{what}{rest}")
+                }
+                None => text.to_string(),
+            };
+            let (first, later) = (brief(&mismatch.expected), brief(&mismatch.found));
+            format!("first it came to {first}, and later to {later}")
         }
         ending => format!("{:?}", std::mem::discriminant(ending)),
     });
@@ -340,6 +349,7 @@ fn json(results: &Results<'_>) -> Result<String, std::fmt::Error> {
         statistics.failure.as_ref().is_some_and(|f| matches!(f.ending, Ending::Nondeterminism(_)));
     write!(out, ",\"nondeterministic\":{nondeterministic}")?;
     write!(out, ",\"expected\":{}", expected.map_or("null".into(), |text| string(&text)))?;
+    write!(out, ",\"strayed\":{}", runtime.strayed)?;
     write!(out, ",\"least\":{preemptions}")?;
     match &results.evidence {
         Some(evidence) => write!(out, ",\"evidence\":{}", evidence_json(evidence)?)?,

@@ -83,6 +83,8 @@ pub(crate) struct Runtime {
     pub(crate) overtaken: bool,
     /// When the driver was last told how far the search is.
     pub(crate) progress_told: Option<Instant>,
+    /// Where a thread did something else than before after the same observations; 0 if none did.
+    pub(crate) strayed: usize,
     /// Lines worth knowing.
     pub(crate) notes: Vec<String>,
     /// Saved contexts of the two that are no threads of the program.
@@ -176,6 +178,7 @@ impl Runtime {
             latest_end: 0,
             overtaken: false,
             progress_told: None,
+            strayed: 0,
             notes: Vec::new(),
             launcher: 0,
             explorer: 0,

@@ -120,3 +120,29 @@ fn missing_assertions_are_noted() {
         assert!(!report["notes"].to_string().contains("-DNDEBUG"), "{report}");
     }
 }
+
+/// The processor's counter cannot be controlled: what a thread does because of it is named, with its line.
+#[test]
+fn what_is_not_deterministic_is_named() {
+    if !has("gcc") {
+        return;
+    }
+    let text = "#include <stdatomic.h>\n#include <pthread.h>\natomic_ullong x;\nstatic void *f(void *p) {\n\
+                unsigned long long now = __builtin_ia32_rdtsc();\natomic_store(&x, now);\nreturn p; }\n\
+                int main(void) { pthread_t t; pthread_create(&t, 0, f, 0);\n\
+                unsigned long long seen = atomic_load(&x); (void)seen;\npthread_join(t, 0); return 0; }\n";
+    let path = program("counter", text);
+    let (code, report) = run(&path, &[]);
+    assert_eq!(code, Some(3), "{report}");
+    let claim = report["claim"].as_str().unwrap_or_default();
+    assert!(claim.contains("not deterministic"), "{claim}");
+    // `program` writes its own includes before the text.
+    let line = claim.split("counter.c:").nth(1).and_then(|rest| rest.split(' ').next());
+    let source =
+        std::fs::read_to_string(c_programs::folder().join("counter.c")).expect("the source");
+    let number: usize =
+        line.and_then(|line| line.parse().ok()).unwrap_or_else(|| panic!("{claim}"));
+    assert!(source.lines().nth(number - 1).expect("a line").contains("atomic_store"), "{claim}");
+    assert!(claim.contains("first it came to store, and later to store with "), "{claim}");
+    assert!(!claim.contains("c-runtime"), "{claim}");
+}

@@ -258,7 +258,7 @@ impl Observer for SegmentTable {
             Some(known) if *known.effects == *effects && same_next(&known.next, &next) => Ok(()),
             Some(known) => Err(Mismatch {
                 expected: describe(&known.effects, &known.next),
-                found: describe(effects, &next),
+                found: describe(effects, &next) + &difference(&known.next, &next),
             }),
         }
     }
@@ -287,6 +287,20 @@ fn same_next(known: &Next, next: &Next) -> bool {
             a.action == b.action && a.object == b.object && b.second == POINTER
         }
         _ => known == next,
+    }
+}
+
+/// What is different about two operations of the same kind.
+fn difference(known: &Next, next: &Next) -> String {
+    let (Next::Operation(a), Next::Operation(b)) = (known, next) else { return String::new() };
+    match () {
+        () if a.action != b.action => String::new(),
+        () if a.object != b.object => " of another object".into(),
+        () if a.first != b.first => format!(" with {} instead of {}", b.first, a.first),
+        () if a.second != b.second => format!(" with {} instead of {}", b.second, a.second),
+        () if a.deadline != b.deadline => " until another time".into(),
+        () if (a.order, a.failure) != (b.order, b.failure) => " with another memory order".into(),
+        () => String::new(),
     }
 }
 

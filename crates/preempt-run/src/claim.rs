@@ -138,8 +138,9 @@ fn sentence(options: &Options, found: &Found, symbols: &Symbols, verdict: Verdic
         }
         Verdict::Inconclusive(_) if found.nondeterministic => format!(
             "inconclusive: the program is not deterministic: after the same observations a thread does \
-             different things ({}). Uninstrumented libraries, random numbers or addresses can cause \
+             different things{} ({}). Uninstrumented libraries, random numbers or addresses can cause \
              this; try --search schedules",
+            at(symbols.line(found.strayed).as_ref()),
             found.expected.as_deref().unwrap_or_default()
         ),
         Verdict::Inconclusive(_) if options.replay.is_some() => {

@@ -47,6 +47,9 @@ pub struct Found {
     pub nondeterministic: bool,
     /// What was expected of the failing execution.
     pub expected: Option<String>,
+    /// Where it did something else; 0 where that is unknown.
+    #[serde(default)]
+    pub strayed: u64,
     /// Preemptions of the failing execution.
     pub least: u32,
     /// The failing execution, repeated.

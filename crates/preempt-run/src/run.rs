@@ -300,6 +300,7 @@ fn stopped(halt: &str) -> Found {
         unsupported: None,
         nondeterministic: false,
         expected: None,
+        strayed: 0,
         least: 0,
         evidence: None,
     }
