@@ -39,7 +39,7 @@ impl Runtime {
         self.ended = false;
         self.single_threaded = true;
         self.exit_code = 0;
-        (self.latest_end, self.overtaken) = (0, false);
+        (self.latest_end, self.overtaken, self.strayed) = (0, false, 0);
         self.at_exit.truncate(self.at_exit_before);
         self.touched.clear();
         if let Some(call_sites) = &mut self.call_sites {
@@ -68,7 +68,8 @@ impl Runtime {
         let driver = self.driver;
         // SAFETY: valid and exclusively ours for the same time as `run`.
         self.run().reach(next, unsafe { &mut *driver });
-        if matches!(self.run().ending, Some(Ending::Nondeterminism(_))) {
+        let strays = matches!(self.run().ending, Some(Ending::Nondeterminism(_)));
+        if strays && self.strayed == 0 {
             self.strayed = self.me().call_site.pc;
         }
     }
