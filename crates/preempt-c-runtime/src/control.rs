@@ -39,7 +39,7 @@ impl Runtime {
         self.ended = false;
         self.single_threaded = true;
         self.exit_code = 0;
-        (self.latest_end, self.overtaken, self.strayed) = (0, false, 0);
+        (self.latest_end, self.overtaken) = (0, false);
         self.at_exit.truncate(self.at_exit_before);
         self.touched.clear();
         if let Some(call_sites) = &mut self.call_sites {
@@ -66,10 +66,11 @@ impl Runtime {
         self.shadow.next_segment();
         self.pulse += 1;
         let driver = self.driver;
+        let goes_on = self.run().ending.is_none();
         // SAFETY: valid and exclusively ours for the same time as `run`.
         self.run().reach(next, unsafe { &mut *driver });
         let strays = matches!(self.run().ending, Some(Ending::Nondeterminism(_)));
-        if strays && self.strayed == 0 {
+        if strays && goes_on {
             self.strayed = self.me().call_site.pc;
         }
     }
