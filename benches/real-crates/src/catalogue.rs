@@ -138,12 +138,10 @@ const TOKIO: (&str, &str) = ("tokio", "1.53.1");
 const RESIZE: (&str, &str) = ("mpmc-resize", "0.1.4");
 const SAA: (&str, &str) = ("saa", "5.6.2");
 const SDD: (&str, &str) = ("sdd", "4.8.11");
-const HAPHAZARD: (&str, &str) = ("haphazard", "0.1.8");
 const CORDYCEPS: (&str, &str) = ("cordyceps", "0.3.5");
 
 /// Switches of single crates. All of them are on for each of these, so that what they depend on is compiled once.
-const OWN: &str = "multishot_loom --cfg diatomic_waker_loom --cfg async_event_loom --cfg st3_loom \
-                   --cfg tachyonix_loom";
+const OWN: &str = "multishot_loom --cfg diatomic_waker_loom --cfg async_event_loom --cfg st3_loom";
 
 /// Crates that preempt was first tried on when it was otherwise finished, in the order of their table.
 pub(crate) const FURTHER: &[Crate] = &[
@@ -172,7 +170,7 @@ pub(crate) const FURTHER: &[Crate] = &[
     },
     Crate { name: "sdd", version: "4.8.11", cfg: OWN, features: &["loom"], with: &[SAA], ..PLAIN },
     Crate { name: "cordyceps", version: "0.3.5", ..PLAIN },
-    Crate { name: "tachyonix", version: "0.3.1", cfg: OWN, ..PLAIN },
+    Crate { name: "tachyonix", version: "0.3.1", cfg: "tachyonix_loom", ..PLAIN },
     Crate {
         name: "scc",
         version: "3.8.8",
@@ -194,5 +192,4 @@ pub(crate) const FURTHER: &[Crate] = &[
     Crate { name: "relay_channel", version: "0.1.2", with: &[TOKIO], ..PLAIN },
     Crate { name: "burstq", version: "0.2.0", ..PLAIN },
     Crate { name: "swap-buffer-queue", version: "0.2.1", ..PLAIN },
-    Crate { name: "lfqueue", version: "0.8.1", with: &[HAPHAZARD], ..PLAIN },
 ];

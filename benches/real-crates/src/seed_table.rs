@@ -242,16 +242,6 @@ pub(crate) const SEEDS: &[Seed] = &[
         },
     },
     Seed {
-        krate: "burstq",
-        test: "",
-        what: "a producer does not wait for those before it",
-        change: Change::Edit {
-            file: "src/queue.rs",
-            from: "while self.shared.prod.tail.load(Ordering::Acquire) != prod_head {",
-            to: "while false {",
-        },
-    },
-    Seed {
         krate: "swap-buffer-queue",
         test: "",
         what: "a waker is not woken that was notified while it was registered",

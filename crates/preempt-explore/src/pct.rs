@@ -14,6 +14,7 @@ pub fn explore<P: Program>(session: &mut Session<'_, P>, depth: u32, seed: u64) 
         random: Random::new(seed),
         priorities: Vec::new(),
         changes: Vec::new(),
+        passed: 0,
         depth: depth.max(1),
         longest: 16,
         lowest: 0,
@@ -25,8 +26,10 @@ struct Priorities {
     random: Random,
     /// By thread; 0 is not drawn yet.
     priorities: Vec<u64>,
-    /// Steps at which the running thread falls.
+    /// Steps at which the running thread falls, in order.
     changes: Vec<usize>,
+    /// How many of them have passed.
+    passed: usize,
     depth: u32,
     longest: usize,
     /// Priorities handed out at changes, falling.
@@ -45,6 +48,13 @@ impl Priorities {
         }
         self.priorities[thread]
     }
+
+    /// Whether the running thread falls at this step, which is not before the last one that was asked for.
+    fn changes_at(&mut self, step: usize) -> bool {
+        let left = &self.changes[self.passed..];
+        self.passed += left.iter().take_while(|&&change| change < step).count();
+        self.changes.get(self.passed) == Some(&step)
+    }
 }
 
 impl Driver for Priorities {
@@ -58,7 +68,8 @@ impl Driver for Priorities {
         }
         let step = self.random.alternative(moves, best.1);
         let yields = run.state.thread(step.thread).operation.action == Action::Yield;
-        if yields || self.changes.contains(&run.path.len()) {
+        let changes = self.changes_at(run.path.len());
+        if yields || changes {
             self.lowest -= 1;
             self.priorities[step.thread.index()] = self.lowest;
         }
@@ -75,9 +86,38 @@ impl Sampler for Priorities {
             let step = self.random.below(self.longest);
             self.changes.push(step);
         }
+        self.changes.sort_unstable();
+        self.passed = 0;
     }
 
     fn end(&mut self, steps: usize) {
         self.longest = self.longest.max(steps);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Priorities fall exactly at the steps that were drawn, also where two of them are the same.
+    #[test]
+    fn every_change_happens() {
+        let mut driver = Priorities {
+            random: Random::new(7),
+            priorities: Vec::new(),
+            changes: Vec::new(),
+            passed: 0,
+            depth: 40,
+            longest: 60,
+            lowest: 0,
+        };
+        for _ in 0..20 {
+            driver.begin();
+            let drawn = driver.changes.clone();
+            assert_eq!(drawn.len(), 39);
+            for step in 0..70 {
+                assert_eq!(driver.changes_at(step), drawn.contains(&step), "{step} of {drawn:?}");
+            }
+        }
     }
 }

@@ -104,11 +104,13 @@ pub mod model {
             } else {
                 "holds"
             };
-            let bound = self.bound.map_or("null".to_string(), |bound| bound.to_string());
+            let asked = self.bound.map_or("null".to_string(), |bound| bound.to_string());
+            // Time was up: no bound was finished.
+            let bound = if verdict == "inconclusive" { "null" } else { &asked };
             let executions = self.executions.load(Relaxed);
             let seconds = time.as_secs_f64();
             let line = format!(
-                "{{\"verdict\":\"{verdict}\",\"bound\":{bound},\"asked\":{bound},\"executions\":{executions},\
+                "{{\"verdict\":\"{verdict}\",\"bound\":{bound},\"asked\":{asked},\"executions\":{executions},\
                  \"seconds\":{seconds:.6}}}\n"
             );
             if let Ok(mut file) = std::fs::OpenOptions::new().create(true).append(true).open(path) {
