@@ -13,10 +13,8 @@ mod source;
 
 pub use source::{ENTRY, INITIAL, MATCHED, SIZES, source};
 
-use crate::model::Model;
 use crate::syntax::span::Span;
 use std::fmt;
-use std::path::Path;
 use std::sync::Arc;
 
 /// All C of a model.
@@ -200,10 +198,6 @@ pub trait Library: Send + Sync {
     /// Runs a piece of C, and returns its value. Of all endings only [`Ending::Reported`] leaves what C changed.
     fn call(&self, call: Call<'_>) -> Result<i32, Ending>;
 }
-
-/// Compiles the C of a model that was read from this file, and makes the model ready to run; or says why it cannot. Programs
-/// that do not do that unasked are given one by a user that trusts the model.
-pub type Attach = Arc<dyn Fn(&mut Model, &Path) -> Result<(), String> + Send + Sync>;
 
 /// A [`Library`] that clones share.
 #[derive(Clone)]
