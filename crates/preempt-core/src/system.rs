@@ -112,6 +112,12 @@ pub trait System: Independence + Describe + AsSystem + Sync {
         0..0
     }
 
+    /// Whether the same step from the same state always has the same result. Foreign code may read what is no part of the
+    /// state.
+    fn is_repeatable(&self) -> bool {
+        true
+    }
+
     /// In a state without enabled steps: whether every process is at a valid end.
     fn is_valid_end(&self, _state: &[u8]) -> bool {
         true

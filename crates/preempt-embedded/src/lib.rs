@@ -11,6 +11,7 @@
 
 mod compile;
 mod library;
+mod variables;
 
 pub use compile::{Compiler, Trouble};
 
@@ -26,7 +27,7 @@ pub fn attach(model: &mut Model, compiler: &Compiler) -> Result<(), Trouble> {
     }
     let text = preempt_promela::embedded::source(model);
     let object = compiler.compile(&text)?;
-    let loaded = Loaded::open(&object, model.proctypes.len())?;
+    let loaded = Loaded::open(&object, model.proctypes.len(), &model.embedded.names_in_tracks())?;
     model.embedded.compiled = Some(Compiled(Arc::new(loaded)));
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! A shared object with the C of a model, loaded.
 
 use crate::Trouble;
+use crate::variables::{can_be_restored, offset_of, variables};
 use libloading::Library as Object;
 use preempt_promela::embedded::{Call, ENTRY, Ending, INITIAL, Library, MATCHED, SIZES};
 use std::ffi::{c_char, c_int, c_long};
@@ -28,12 +29,23 @@ pub(crate) struct Loaded {
     entry: Mutex<Entry>,
     initial: Vec<u8>,
     matched: usize,
+    /// How many of the initial bytes C copies itself; those behind them are of its untracked variables.
+    copied: usize,
+    /// Where the untracked variables lie, and how long they are.
+    places: Vec<(usize, usize)>,
+    untracked: Vec<String>,
     initial_local: Vec<Vec<u8>>,
 }
 
 impl Loaded {
     /// Loads an object that was made of the text for a model with so many process types.
-    pub(crate) fn open(path: &Path, proctypes: usize) -> Result<Self, Trouble> {
+    /// Variables that are named here are not restored.
+    pub(crate) fn open(path: &Path, proctypes: usize, but: &[String]) -> Result<Self, Trouble> {
+        let bytes = std::fs::read(path)?;
+        let file =
+            object::File::parse(&*bytes).map_err(|error| Trouble::Load(error.to_string()))?;
+        let found = variables(&file, but);
+        let entry_offset = offset_of(&file, ENTRY).filter(|_| can_be_restored(&file, &found));
         let trouble = |error: libloading::Error| Trouble::Load(error.to_string());
         // SAFETY: the object was made of the text that this project writes around the model's C. The C
         // itself may do anything, which the caller was told and asked for.
@@ -65,17 +77,36 @@ impl Loaded {
             unsafe { initial(ty, bytes.as_mut_ptr()) };
             Ok(bytes)
         };
-        let initial = bytes(-1)?;
+        let mut initial = bytes(-1)?;
+        let copied = initial.len();
+        let base = entry_offset.map(|offset| (entry as usize).wrapping_sub(offset as usize));
+        let places: Vec<(usize, usize)> = match base {
+            Some(base) => {
+                found.iter().map(|v| (base.wrapping_add(v.offset as usize), v.size)).collect()
+            }
+            None => Vec::new(),
+        };
+        for (at, size) in &places {
+            // SAFETY: a variable of the object, which stays loaded; the symbol table says where and how long it is.
+            initial
+                .extend_from_slice(unsafe { std::slice::from_raw_parts(*at as *const u8, *size) });
+        }
+        let untracked = found.into_iter().map(|v| v.name).collect();
         // SAFETY: it adds sizes up.
-        let matched = usize::try_from(unsafe { size(MATCHED) }).unwrap_or(0).min(initial.len());
+        let matched = usize::try_from(unsafe { size(MATCHED) }).unwrap_or(0).min(copied);
         let initial_local: Result<_, Trouble> = (0..proctypes as c_int).map(bytes).collect();
-        Ok(Loaded { entry: Mutex::new(entry), initial, matched, initial_local: initial_local? })
+        let (entry, initial_local) = (Mutex::new(entry), initial_local?);
+        Ok(Loaded { entry, initial, matched, copied, places, untracked, initial_local })
     }
 }
 
 impl Library for Loaded {
     fn initial(&self) -> &[u8] {
         &self.initial
+    }
+
+    fn untracked(&self) -> (&[String], bool) {
+        (&self.untracked, !self.places.is_empty())
     }
 
     fn matched(&self) -> usize {
@@ -100,6 +131,14 @@ impl Library for Loaded {
         ];
         let (mut value, mut text, mut length) = (0, null(), 0);
         let entry = self.entry.lock().unwrap_or_else(PoisonError::into_inner);
+        let (tracked, variables) = call.tracked.split_at_mut(self.copied);
+        let mut from = &*variables;
+        for (at, size) in &self.places {
+            let (bytes, rest) = from.split_at(*size);
+            // SAFETY: as in `open`; the lock keeps other calls away.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), *at as *mut u8, *size) };
+            from = rest;
+        }
         // SAFETY: the numbers and bytes are as many as the text was written for: both follow from the model.
         // Nothing of ours is on the stack between here and where a call that fails continues. Only one call
         // is made at a time.
@@ -107,7 +146,7 @@ impl Library for Loaded {
             (*entry)(
                 what.as_ptr(),
                 call.globals.as_mut_ptr(),
-                call.tracked.as_mut_ptr(),
+                tracked.as_mut_ptr(),
                 call.locals.as_mut_ptr(),
                 call.local_tracked.as_mut_ptr(),
                 &mut value,
@@ -115,6 +154,13 @@ impl Library for Loaded {
                 &mut length,
             )
         };
+        let mut to = variables;
+        for (at, size) in &self.places {
+            let (bytes, rest) = to.split_at_mut(*size);
+            // SAFETY: as above.
+            unsafe { std::ptr::copy_nonoverlapping(*at as *const u8, bytes.as_mut_ptr(), *size) };
+            to = rest;
+        }
         if let Some(output) = call.output
             && length > 0
         {

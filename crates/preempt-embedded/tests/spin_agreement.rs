@@ -87,6 +87,33 @@ const MODELS: &[(&str, &str)] = &[
         }"#,
     ),
     (
+        "mistakes that C reports, and headers of the verifier",
+        r#"
+        int x;
+        active [2] proctype p() {
+            do
+            :: x < 3 -> c_code { now.x++; if (now.x == 2) uerror("two"); errno = 0; }
+            :: x == 3 -> c_code { if (isdigit('0' + now.x) && INT_MAX > 0) { uerror("three"); now.x = 0; } }; break
+            od
+        }"#,
+    ),
+    (
+        "variables of C that are not tracked, set before they are read",
+        r#"
+        c_decl { int guard; char letter; }
+        active proctype p() {
+            byte which_one;
+            select(which_one : 0 .. 2);
+            c_code { guard = Pp->which_one; };
+            c_code { letter = 'a' + guard; };
+            if
+            :: c_expr { guard == 1 } -> c_code { if (letter != 'b') uerror("letter"); }
+            :: c_expr { guard == 2 } -> c_code { if (letter == 'c') uerror("c"); }
+            :: else
+            fi
+        }"#,
+    ),
+    (
         "C variables of processes, with initial values",
         r#"
         c_state "int turns" "Local runner" "4"

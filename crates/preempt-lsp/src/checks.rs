@@ -3,7 +3,7 @@
 
 use preempt_bool::Dialect;
 use preempt_core::{Claim, Trace, Verdict, counted};
-use preempt_promela::embedded::Attach;
+use preempt_promela::model::Attach;
 use preempt_promela::syntax::{ParseOptions, parse};
 use preempt_report::{Page, Source, page};
 use preempt_verify::promela::{Checker, Selection, Settings, select};

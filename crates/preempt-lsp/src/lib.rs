@@ -46,7 +46,7 @@ use lsp_types::{
     SemanticTokensOptions, SemanticTokensParams, ServerCapabilities, TextDocumentPositionParams,
     TextDocumentSyncCapability, TextDocumentSyncKind, Uri, WorkspaceEdit,
 };
-use preempt_promela::embedded::Attach;
+use preempt_promela::model::Attach;
 use results::{Results, State};
 use serde_json::{Value, json};
 use std::collections::HashMap;

@@ -7,6 +7,8 @@
 use crate::embedded::{Embedded, FragmentId};
 use crate::syntax::Macros;
 use crate::syntax::span::{SourceMap, Span};
+use std::path::Path;
+use std::sync::Arc;
 
 /// A whole model.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +42,10 @@ pub struct TypedefId(pub u32);
 /// Index into [`Model::proctypes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ProctypeId(pub u32);
+
+/// Compiles the C of a model that was read from this file, and makes the model ready to run; or says why it cannot. Programs
+/// that do not do that unasked are given one by a user that trusts the model.
+pub type Attach = Arc<dyn Fn(&mut Model, &Path) -> Result<(), String> + Send + Sync>;
 
 /// One symbolic constant. Values count from 1 per set, in Spin's order: within one declaration
 /// the last symbol has the lowest new number.

@@ -11,8 +11,7 @@ pub(crate) fn confirm(
     found: &Counterexample,
     over: &dyn Fn() -> Option<Stop>,
 ) -> Result<(), Error> {
-    let bug =
-        |message: String| Error::Bug(format!("the counterexample cannot be confirmed: {message}"));
+    let bug = |message| unconfirmed(reference, message);
     let (mut state, outcome) = match follow(reference, &found.steps, over) {
         Ok(replayed) => replayed,
         // Nobody will call it a violation then, see `conclude`.
@@ -41,6 +40,17 @@ pub(crate) fn confirm(
     }
 }
 
+/// What it means that a counterexample does not happen again.
+fn unconfirmed(reference: &dyn System, message: String) -> Error {
+    match reference.is_repeatable() {
+        true => Error::Bug(format!("the counterexample cannot be confirmed: {message}")),
+        false => Error::Request(format!(
+            "a violation was found that does not happen again ({message}): the C of the model depends on something that is \
+             no part of the state"
+        )),
+    }
+}
+
 /// Replays an execution that ends in a circle inside an indivisible sequence. What is seen of it was
 /// confirmed before.
 pub(crate) fn confirm_circle(
@@ -48,8 +58,7 @@ pub(crate) fn confirm_circle(
     found: &Counterexample,
     over: &dyn Fn() -> Option<Stop>,
 ) -> Result<(), Error> {
-    let bug =
-        |message: String| Error::Bug(format!("the counterexample cannot be confirmed: {message}"));
+    let bug = |message| unconfirmed(reference, message);
     match follow(reference, &found.steps, over) {
         Ok(_) => {}
         Err(error) if error.stopped.is_some() => return Ok(()),

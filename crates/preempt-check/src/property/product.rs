@@ -277,6 +277,10 @@ impl<S: System + ?Sized, P: Property + ?Sized> System for Product<'_, S, P> {
         self.system.is_transient(self.split(state).0)
     }
 
+    fn is_repeatable(&self) -> bool {
+        self.system.is_repeatable()
+    }
+
     fn is_normalized(&self, state: &[u8]) -> bool {
         self.system.is_normalized(self.split(state).0)
     }

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::output;
 use preempt_embedded::Compiler;
 #[cfg(any(feature = "serve", feature = "lsp"))]
-use preempt_promela::embedded::Attach;
+use preempt_promela::model::Attach;
 use preempt_promela::model::Model;
 use std::path::{Path, PathBuf};
 #[cfg(any(feature = "serve", feature = "lsp"))]

@@ -13,10 +13,8 @@ mod source;
 
 pub use source::{ENTRY, INITIAL, MATCHED, SIZES, source};
 
-use crate::model::Model;
 use crate::syntax::span::Span;
 use std::fmt;
-use std::path::Path;
 use std::sync::Arc;
 
 /// All C of a model.
@@ -41,6 +39,16 @@ impl Embedded {
     pub fn tracks_in_order(&self) -> impl Iterator<Item = &TrackedMemory> {
         let of = |matched: bool| self.tracks.iter().filter(move |track| track.matched == matched);
         of(true).chain(of(false))
+    }
+
+    /// The names that `c_track` and `c_state` with the scope `Hidden` speak of.
+    pub fn names_in_tracks(&self) -> Vec<String> {
+        let hidden = self.states.iter().filter(|state| state.scope == Scope::Hidden);
+        let texts = self.tracks.iter().map(|track| &track.address);
+        let texts = texts.chain(hidden.map(|state| &state.declaration));
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let words = texts.flat_map(|text| text.split(move |c| !is_word(c)));
+        words.filter(|word| !word.is_empty()).map(String::from).collect()
     }
 
     /// Whether the model contains no C.
@@ -118,7 +126,7 @@ pub struct TrackedMemory {
     pub span: Span,
 }
 
-/// Why a call of a piece of C did not come to its end, in the order of [`Ending::ALL`].
+/// What is wrong with a call of a piece of C, in the order of [`Ending::ALL`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// The precondition in brackets is false.
@@ -135,11 +143,13 @@ pub enum Ending {
     IllegalInstruction,
     /// `exit` was called.
     Exit,
+    /// It came to its end, and called `uerror` on the way.
+    Reported,
 }
 
 impl Ending {
     /// All of them; the library names them by their place here, counted from 1.
-    pub const ALL: [Ending; 7] = [
+    pub const ALL: [Ending; 8] = [
         Ending::Precondition,
         Ending::Assertion,
         Ending::InvalidMemory,
@@ -147,6 +157,7 @@ impl Ending {
         Ending::Abort,
         Ending::IllegalInstruction,
         Ending::Exit,
+        Ending::Reported,
     ];
 }
 
@@ -175,19 +186,18 @@ pub trait Library: Send + Sync {
     /// The bytes of `c_state` with the scope `Global` and of `c_track`, as they are at the start.
     fn initial(&self) -> &[u8];
 
+    /// The variables of C that the model does not track, and whether they are part of the initial bytes all the same.
+    fn untracked(&self) -> (&[String], bool);
+
     /// How many of the [initial](Library::initial) bytes tell states apart; those behind them are `UnMatched`.
     fn matched(&self) -> usize;
 
     /// The bytes of `c_state` in a new process of this type.
     fn initial_local(&self, proctype: usize) -> &[u8];
 
-    /// Runs a piece of C, and returns its value.
+    /// Runs a piece of C, and returns its value. Of all endings only [`Ending::Reported`] leaves what C changed.
     fn call(&self, call: Call<'_>) -> Result<i32, Ending>;
 }
-
-/// Compiles the C of a model that was read from this file, and makes the model ready to run; or says why it cannot. Programs
-/// that do not do that unasked are given one by a user that trusts the model.
-pub type Attach = Arc<dyn Fn(&mut Model, &Path) -> Result<(), String> + Send + Sync>;
 
 /// A [`Library`] that clones share.
 #[derive(Clone)]

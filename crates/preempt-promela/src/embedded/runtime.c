@@ -1,12 +1,23 @@
 /* What every library of embedded C contains: how a call is guarded, and where its output goes. */
 
+/* Those of Spin's verifier, which models rely on, and our own. */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/times.h>
+#include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
 
 typedef unsigned char uchar;
 typedef unsigned short ushort;
@@ -21,7 +32,7 @@ static char preempt_text[65536];
 static size_t preempt_length;
 static int preempt_prints;
 
-enum { PRECONDITION = 1, ASSERTION, INVALID_MEMORY, ARITHMETIC, ABORT, ILLEGAL_INSTRUCTION, EXIT };
+enum { PRECONDITION = 1, ASSERTION, INVALID_MEMORY, ARITHMETIC, ABORT, ILLEGAL_INSTRUCTION, EXIT, REPORTED };
 
 static void preempt_end(int how) {
     sigjmp_buf *way_out = preempt_way_out;
@@ -101,4 +112,11 @@ int __wrap_vprintf(const char *format, va_list arguments) { return preempt_appen
 int __wrap_puts(const char *text) { return __wrap_printf("%s\n", text); }
 int __wrap_putchar(int character) { return __wrap_printf("%c", character); }
 #define Printf printf
+
+/* Spin's function for mistakes that C notices: the search goes on behind it. */
+static int preempt_reported;
+static void uerror(const char *text) {
+    printf("%s\n", text);
+    preempt_reported = 1;
+}
 

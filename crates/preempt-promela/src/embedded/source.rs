@@ -348,6 +348,7 @@ int preempt_call(const int *what, int *globals, uchar *tracked, int *locals, uch
     int type = what[1];
     preempt_prints = what[4];
     preempt_length = 0;
+    preempt_reported = 0;
     *text = preempt_text;
     *length = 0;
     int ending = sigsetjmp(way_out, 0);
@@ -373,7 +374,7 @@ int preempt_call(const int *what, int *globals, uchar *tracked, int *locals, uch
     }
     preempt_way_out = 0;
     *length = preempt_length;
-    return 0;
+    return preempt_reported ? REPORTED : 0;
 }
 ";
 

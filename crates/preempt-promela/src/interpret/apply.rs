@@ -5,6 +5,7 @@ use super::channel;
 use super::evaluate::View;
 use super::process::{Process, processes, write_pc};
 use super::sights::Sights;
+use crate::embedded::Ending;
 use crate::ir::{
     ArgumentRange, ChannelRef, Expr, ExprId, FaultId, Move, MoveKind, Op, Pattern, PatternRange,
     ProctypeIndex, ValueKind,
@@ -355,9 +356,14 @@ impl<'a> Execution<'a, '_> {
                 let mirror = self.interpreter.program.embedded.as_ref();
                 let mirror = mirror.ok_or(Broken(fragment.fault))?;
                 let output = self.witness.printed.as_mut().filter(|out| out.len() < MOST_PRINTED);
-                mirror
-                    .execute(fragment.fragment, self.state, Some(me.executor()), output)
-                    .map_err(|ending| Broken(fragment.fault_of(ending)))?;
+                let executor = Some(me.executor());
+                match mirror.execute(fragment.fragment, self.state, executor, output) {
+                    Ok(()) => {}
+                    Err(Ending::Reported) => {
+                        self.require(false, fragment.fault_of(Ending::Reported));
+                    }
+                    Err(ending) => return Err(Broken(fragment.fault_of(ending))),
+                }
             }
             Op::SetPriority { pid, value, fault } => {
                 let view = self.view(me);

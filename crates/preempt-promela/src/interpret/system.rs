@@ -39,6 +39,10 @@ impl System for Interpreter {
         }
     }
 
+    fn is_repeatable(&self) -> bool {
+        self.program.embedded.is_none()
+    }
+
     fn transition_count(&self) -> usize {
         self.program.moves.len()
     }

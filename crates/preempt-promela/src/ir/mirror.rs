@@ -66,10 +66,14 @@ impl Mirror {
         state: &[u8],
         process: Option<Executor>,
     ) -> Result<i32, Ending> {
-        self.run(fragment, state, process, None).map(|run| run.value)
+        match self.run(fragment, state, process, None)? {
+            (_, true) => Err(Ending::Reported),
+            (run, false) => Ok(run.value),
+        }
     }
 
-    /// Executes statements of C, and changes the state by what they change.
+    /// Executes statements of C, and changes the state by what they change, also if they [report](Ending::Reported) an
+    /// error.
     pub fn execute(
         &self,
         fragment: FragmentId,
@@ -77,7 +81,7 @@ impl Mirror {
         process: Option<Executor>,
         output: Option<&mut String>,
     ) -> Result<(), Ending> {
-        let run = self.run(fragment, state, process, output)?;
+        let (run, reported) = self.run(fragment, state, process, output)?;
         write(&self.globals, &run.globals, 0, state);
         state[range(&self.tracked, 0)].copy_from_slice(&run.tracked);
         if let Some(Executor { proctype, base, .. }) = process {
@@ -85,16 +89,17 @@ impl Mirror {
             let tracked = range(&self.local_tracked[proctype], base);
             state[tracked].copy_from_slice(&run.local_tracked);
         }
-        Ok(())
+        if reported { Err(Ending::Reported) } else { Ok(()) }
     }
 
+    /// Runs a piece of C; also says whether it reported an error.
     fn run(
         &self,
         fragment: FragmentId,
         state: &[u8],
         process: Option<Executor>,
         output: Option<&mut String>,
-    ) -> Result<Run, Ending> {
+    ) -> Result<(Run, bool), Ending> {
         let mut run = Run {
             globals: read(&self.globals, 0, state),
             tracked: state[range(&self.tracked, 0)].to_vec(),
@@ -104,7 +109,7 @@ impl Mirror {
             run.locals = read(&self.locals[proctype], base, state);
             run.local_tracked = state[range(&self.local_tracked[proctype], base)].to_vec();
         }
-        run.value = self.compiled.0.call(Call {
+        let called = self.compiled.0.call(Call {
             fragment,
             process: process.map(|it| (it.proctype as u32, it.id as u32)),
             process_count: u32::from(state[1]),
@@ -113,8 +118,12 @@ impl Mirror {
             locals: &mut run.locals,
             local_tracked: &mut run.local_tracked,
             output,
-        })?;
-        Ok(run)
+        });
+        match called {
+            Ok(value) => Ok((Run { value, ..run }, false)),
+            Err(Ending::Reported) => Ok((run, true)),
+            Err(ending) => Err(ending),
+        }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::{Choice, Evaluate, Mistake, Origin, Question, Subject, automata};
 use preempt_core::{Claim, System};
-use preempt_promela::embedded::Attach;
 use preempt_promela::interpret::Interpreter;
+use preempt_promela::model::Attach;
 use preempt_promela::model::Model;
 use preempt_promela::syntax::diagnostic::Diagnostic;
 use preempt_promela::syntax::span::SourceMap;

@@ -109,6 +109,17 @@ impl<'m> Lowering<'m> {
                 "c_track with \"UnMatched\": a depth-first search takes states that differ only in this memory for one, so the answer holds only if nothing depends on it; other searches tell them apart".into(),
             );
         }
+        let (untracked, restored) = self.compiled().map_or((&[][..], true), Library::untracked);
+        if !untracked.is_empty() {
+            let what = match restored {
+                true => "are restored, but a depth-first search does not compare them",
+                false => "are no part of the state and not restored, because C uses the heap",
+            };
+            self.program.notes.push(format!(
+                "C variables that are not tracked (c_track) {what}, so the answer holds only if nothing depends on them alone: {}",
+                untracked.join(", ")
+            ));
+        }
         for state in embedded.states.iter().filter(|state| state.scope == Scope::Hidden) {
             self.program.notes.push(format!(
                 "c_state `{}` is \"Hidden\": it is no part of the state, so the answer holds only if nothing depends on it",
@@ -131,6 +142,7 @@ impl<'m> Lowering<'m> {
                 Ending::Abort => "C code calls abort".into(),
                 Ending::IllegalInstruction => "illegal instruction in C code (SIGILL)".into(),
                 Ending::Exit => "C code calls exit".into(),
+                Ending::Reported => "C code reports an error (uerror)".into(),
             };
             self.program.faults.push(FaultEntry { kind: FaultKind::Runtime, message, span });
         }

@@ -117,6 +117,7 @@ impl Builder<'_, '_> {
     ) -> Result<Node, LowerError> {
         let span = source.span;
         let bounds = self.literal(from).zip(self.literal(to));
+        let bounds = bounds.filter(|_| !self.has_underscore(variable));
         if let Some((low, high)) = bounds
             && high.saturating_sub(low) <= 32
         {
@@ -149,6 +150,17 @@ impl Builder<'_, '_> {
         node.options = if bounds.is_some() { vec![main, leave] } else { vec![leave, main] };
         node.exit = Some(exit);
         Ok(node)
+    }
+
+    /// Whether the name of a variable has an underscore: Spin then writes `select` as a loop, however few values there are.
+    fn has_underscore(&self, variable: &Place) -> bool {
+        let model = self.lowering.model;
+        let named = match (variable.base, self.process) {
+            (Base::Global(id), _) => model.globals.get(id.0 as usize),
+            (Base::Local(id), Some(at)) => model.proctypes[at].locals.get(id.0 as usize),
+            _ => None,
+        };
+        named.is_some_and(|variable| variable.name.contains('_'))
     }
 
     /// The value of a number that stands without parentheses.
