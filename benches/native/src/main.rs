@@ -117,7 +117,7 @@ fn plain(program: &Path) -> Options {
 }
 
 fn search(options: &Options) -> Result<Found> {
-    run(options, &AtomicBool::new(false)).map_err(|failure| match failure {
+    run(options, &AtomicBool::new(false), None).map_err(|failure| match failure {
         Failure::Input(message) | Failure::Bug(message) | Failure::Killed(message) => {
             anyhow::Error::msg(message)
         }

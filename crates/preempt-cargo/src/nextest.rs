@@ -2,18 +2,14 @@
 //!
 //! nextest knows two outcomes, so whatever is not explored is a failure, as everywhere by its exit code.
 
+pub use crate::variables::NEXTEST as IN_FRONT;
+
 use crate::project::foreign;
 use crate::recorder::Program;
 use crate::selection::Test;
-use crate::variables;
-use std::ffi::{OsStr, OsString};
+use crate::variables::{self, SEPARATOR};
+use std::ffi::OsString;
 use std::path::Path;
-
-/// What nextest puts in front of a program, after the name of this one.
-pub const IN_FRONT: [&str; 2] = ["cargo", "nextest-test"];
-
-/// Between words in an environment variable.
-const SEPARATOR: &str = "\u{1f}";
 
 /// What nextest asks for.
 pub enum Asked {
@@ -29,10 +25,6 @@ pub struct Given {
     pub own: Vec<OsString>,
     /// Names of libraries.
     pub foreign: Vec<String>,
-}
-
-pub(crate) fn joined(words: &[OsString]) -> OsString {
-    words.join(OsStr::new(SEPARATOR))
 }
 
 /// What the command that started nextest was given.

@@ -4,12 +4,11 @@
 //! would take one for the other. A mark in the folder says for which toolchain and harness it was
 //! filled; if that changes, it is filled again.
 
-use crate::nextest;
 use crate::recorder::{Program, recorded};
 use crate::toolchain::{TARGET, Toolchain};
 use crate::variables;
 use crate::words::{Kind, Line};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -152,7 +151,7 @@ impl Project {
         let quoted = |text: &str| serde_json::Value::from(text).to_string();
         let in_front = match self.line.kind {
             Kind::Test | Kind::Run => &[variables::RECORD][..],
-            Kind::Nextest => &nextest::IN_FRONT,
+            Kind::Nextest => &variables::NEXTEST,
         };
         let own = own.to_string_lossy();
         let words: Vec<String> =
@@ -168,7 +167,7 @@ impl Project {
         let runtime = self.prepare()?;
         let mut command = self.cargo(&runtime, false);
         let status = command
-            .env(variables::OPTIONS, nextest::joined(own))
+            .env(variables::OPTIONS, own.join(OsStr::new(variables::SEPARATOR)))
             .status()
             .map_err(|error| Failure::Sentence(format!("cannot start cargo: {error}")))?;
         let _ = std::fs::remove_dir_all(self.records());

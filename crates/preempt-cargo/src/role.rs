@@ -4,8 +4,8 @@
 //! argument. Each role sets the variables of the next one on its child alone: a compiler that is called
 //! for a build script never sees them.
 
-use crate::variables::{RECORD, ROLE};
-use crate::{linker, nextest, recorder, wrapper};
+use crate::variables::{NEXTEST, RECORD, ROLE};
+use crate::{linker, recorder, wrapper};
 use std::ffi::OsString;
 use std::process::Command;
 
@@ -13,7 +13,7 @@ use std::process::Command;
 pub fn play(words: impl Iterator<Item = OsString>) -> Option<u8> {
     let role = std::env::var_os(ROLE)?;
     let words: Vec<OsString> = words.skip(1).collect();
-    if words.iter().take(nextest::IN_FRONT.len()).eq(nextest::IN_FRONT) {
+    if words.iter().take(NEXTEST.len()).eq(NEXTEST) {
         return None;
     }
     match role.to_str()? {

@@ -25,6 +25,12 @@ pub(crate) const OPTIONS: &str = "PREEMPT_CARGO_OPTIONS";
 /// The first word in front of programs, which cargo lets us choose.
 pub(crate) const RECORD: &str = "record-how-cargo-starts";
 
+/// The first words in front of tests that nextest starts.
+pub const NEXTEST: [&str; 2] = ["cargo", "nextest-test"];
+
+/// Between words in a variable.
+pub(crate) const SEPARATOR: &str = "\u{1f}";
+
 /// Every variable above: none of them is for the programs under test.
 pub(crate) const ALL: [&str; 10] =
     [ROLE, INSTRUMENT, INNER, PARTS, RUNTIME, LINKER, TESTS, FOREIGN, RECORDS, OPTIONS];

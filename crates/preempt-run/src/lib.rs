@@ -19,6 +19,7 @@ mod shown;
 mod stale;
 mod std_calls;
 pub mod symbols;
+mod waiting;
 mod words;
 
 pub use claim::{Answer, answer};

@@ -1,7 +1,7 @@
 //! What a step does, in words.
 
 use crate::found::{Event, Evidence, Thread};
-use crate::symbols::Symbols;
+use crate::symbols::{Line, Symbols};
 use std::collections::{HashMap, HashSet};
 
 /// The names of objects in an execution: variables by their symbols; what has none, such as memory of the
@@ -109,6 +109,10 @@ pub(crate) fn thread(symbols: &Symbols, number: usize, thread: &Thread) -> Strin
         Some(function) => format!("{function} {number}"),
         None => line().unwrap_or_else(|| format!("thread {number}")),
     }
+}
+
+pub(crate) fn at(line: Option<&Line>) -> String {
+    line.map_or(String::new(), |line| format!(" at {}:{}", line.file, line.line))
 }
 
 /// A step as text.

@@ -115,9 +115,8 @@ impl ExecutionState {
         self.fired += 1;
         self.threads[id.index()].timeouts += 1;
         let Some(deadline) = deadline.filter(|deadline| deadline.distant) else { return };
-        if !self.is_near(deadline)
-            && let Some(weak) = &mut self.weak
-        {
+        let is_near = self.is_near(deadline);
+        if let Some(weak) = self.weak.as_mut().filter(|_| !is_near) {
             weak.settle();
         }
         self.due = self.due.max(deadline.at);
