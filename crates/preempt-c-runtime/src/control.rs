@@ -7,7 +7,7 @@
 
 use crate::arena::{BASE, FREED, HEADER, Header, UNIT, header_of, state};
 use crate::context::STACK;
-use crate::entry::{ENTERED_WITH, PROGRAM, SEARCH, select};
+use crate::entry::{ENTERED_WITH, KEPT_REGISTERS, PROGRAM, SEARCH, select};
 use crate::equip::make_task;
 use crate::runtime::{Runtime, runtime};
 use crate::switch::{back, execute, switch};
@@ -163,6 +163,7 @@ impl Runtime {
 
 impl Program for Runtime {
     fn execute(&mut self, run: &mut Run, driver: &mut dyn Driver) {
+        run.remembered = Some(all_remember);
         self.run = run;
         // SAFETY: only the lifetime changes; the pointer is not used after this function returns.
         self.driver =
@@ -260,19 +261,31 @@ fn lowest_in_use(stack: usize) -> usize {
     if is_own { entered } else { &raw const here as usize }
 }
 
-/// What the running thread has on its stack, as a number: one that counts its rounds there comes back with another one. What
-/// optimised code keeps in registers is not looked at.
+/// What the running thread has on its stack and in the registers that a call keeps, as a number: one that counts its rounds
+/// comes back with another one.
 fn remembered(stack: usize) -> Option<u64> {
     let entered = ENTERED_WITH.load(Ordering::Relaxed);
     if entered > stack || stack - entered >= STACK {
         return None;
     }
     let mut hasher = FxHasher::default();
+    for register in &KEPT_REGISTERS {
+        hasher.write_usize(register.load(Ordering::Relaxed));
+    }
     for word in (entered & !7..stack).step_by(size_of::<u64>()) {
         // SAFETY: a word of the stack that this runs on. What was never written has some value.
         hasher.write_u64(unsafe { (word as *const u64).read_volatile() });
     }
     Some(hasher.finish())
+}
+
+/// What all threads remembered when they yielded last.
+fn all_remember() -> u64 {
+    let mut hasher = FxHasher::default();
+    for task in &runtime().tasks {
+        hasher.write_u64(task.memory);
+    }
+    hasher.finish()
 }
 
 impl Runtime {
@@ -331,8 +344,12 @@ fn give_way(sleeps: bool, call_site: CallSite) {
     if runtime().run().has_just_yielded() {
         return;
     }
-    if runtime().run().is_probing() {
-        runtime().run().memory = remembered(runtime().me().stack);
+    let run = runtime().run();
+    if run.is_probing() || run.is_suspect() {
+        let memory = remembered(runtime().me().stack);
+        run.memory = memory;
+        // What cannot be looked at may be something else each time.
+        runtime().me().memory = memory.unwrap_or(runtime().pulse);
     }
     operation(Action::Yield, ObjectId::NONE, sleeps.into(), 0, call_site);
 }

@@ -22,6 +22,9 @@ pub(crate) static SELECTOR: AtomicU8 = AtomicU8::new(SEARCH);
 /// The stack pointer with which the program has called this library last; 0 once it was looked at.
 pub(crate) static ENTERED_WITH: AtomicUsize = AtomicUsize::new(0);
 
+/// The registers that a call keeps, as they were then.
+pub(crate) static KEPT_REGISTERS: [AtomicUsize; 6] = [const { AtomicUsize::new(0) }; 6];
+
 /// Whether the program under control runs now.
 #[inline(always)]
 pub(crate) fn is_program() -> bool {
@@ -50,8 +53,15 @@ macro_rules! entry {
             std::arch::naked_asm!(
                 concat!("mov ", $crate::entry::entry!(@ $count), ", [rsp]"),
                 "mov [rip + {stack}], rsp",
+                "mov [rip + {kept}], rbx",
+                "mov [rip + {kept} + 8], rbp",
+                "mov [rip + {kept} + 16], r12",
+                "mov [rip + {kept} + 24], r13",
+                "mov [rip + {kept} + 32], r14",
+                "mov [rip + {kept} + 40], r15",
                 "jmp {inner}",
                 stack = sym $crate::entry::ENTERED_WITH,
+                kept = sym $crate::entry::KEPT_REGISTERS,
                 inner = sym $inner,
             )
         }

@@ -307,8 +307,9 @@ fn json(results: &Results<'_>) -> Result<String, std::fmt::Error> {
     write!(out, ",\"backend\":\"{}\"", runtime.backend.name())?;
     let because = runtime.forked_because.as_ref().map_or("null".into(), |why| string(why));
     write!(out, ",\"forked_because\":{because},\"racy\":{}", runtime.shadow.racy_places())?;
-    let rows: Vec<String> = statistics
-        .rows
+    let mut rows = statistics.rows.clone();
+    rows.sort_by_key(|row| (row.stale, row.preemptions));
+    let rows: Vec<String> = rows
         .iter()
         .map(|row| {
             let (stale, bound, graphs) = (row.stale, row.preemptions, row.graphs);
@@ -318,6 +319,7 @@ fn json(results: &Results<'_>) -> Result<String, std::fmt::Error> {
             )
         })
         .collect();
+    write!(out, ",\"fewer_stale\":{}", statistics.fewer_stale)?;
     write!(out, ",\"rows\":[{}],\"weak\":{}", rows.join(","), results.weak)?;
     let unexplored: Vec<String> = results.unexplored.iter().map(|words| string(words)).collect();
     write!(out, ",\"unexplored\":[{}]", unexplored.join(","))?;

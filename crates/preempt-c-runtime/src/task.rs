@@ -53,6 +53,8 @@ pub(crate) struct Task {
     /// Signals that it blocks, and those of them that it has been sent, a bit each.
     pub(crate) blocked_signals: u64,
     pub(crate) pending_signals: u64,
+    /// What it remembered when it yielded last, where that was looked at.
+    pub(crate) memory: u64,
     /// How often it has asked for random bytes.
     pub(crate) random: u64,
     /// Atomic objects that it has written to by plain accesses since its last operation.
@@ -93,6 +95,7 @@ impl Task {
             robust: Vec::new(),
             blocked_signals: 0,
             pending_signals: 0,
+            memory: 0,
             random: 0,
             stale: Vec::new(),
             spinning: Spinning::default(),

@@ -259,3 +259,33 @@ fn rewriting_the_same_value_is_waiting() {
         }
     }
 }
+
+/// Threads that take turns thousands of times go round, and remember how often; others go round for ever.
+#[test]
+fn rounds_that_are_counted_come_to_an_end() {
+    if !has("gcc") {
+        return;
+    }
+    let text = |forever: bool| {
+        let head = if forever { "for (;;)" } else { "for (int i = 0; i < 1000; i++)" };
+        format!(
+            "#include <pthread.h>\n#include <stdatomic.h>\n#include <sched.h>\natomic_int turn;\n\
+             static void *f(void *p) {{ int me = (int)(long)p; {head} {{ while (atomic_load(&turn) != me) sched_yield(); \
+             atomic_store(&turn, 1 - me); sched_yield(); }} return 0; }}\n\
+             int main(void) {{ pthread_t t; pthread_create(&t, 0, f, (void *)1); f((void *)0); pthread_join(t, 0); return 0; }}\n"
+        )
+    };
+    for (number, level) in ["-O0", "-O1", "-O2"].into_iter().enumerate() {
+        for forever in [false, true] {
+            let name = format!("rounds_{number}_{forever}");
+            let source = folder().join(format!("{name}.c"));
+            std::fs::write(&source, text(forever)).expect("a program");
+            let path = compile(&source, &[level], ["gcc", "g++"]);
+            let (_, report) = run(&path, &["--executions", "3", "--sample", "off"]);
+            match forever {
+                true => assert_eq!(report["violation"]["kind"], "livelock", "{level}: {report}"),
+                false => assert_ne!(report["verdict"], "violated", "{level}: {report}"),
+            }
+        }
+    }
+}

@@ -140,6 +140,8 @@ pub struct Statistics {
     pub samples: u64,
     /// Executions cut short because they would have repeated a graph.
     pub redundant: u64,
+    /// Whether everything with fewer stale choices than the failure was explored.
+    pub fewer_stale: bool,
     /// The first failure.
     pub failure: Option<Finding>,
 }

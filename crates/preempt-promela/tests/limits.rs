@@ -138,7 +138,7 @@ fn huge_numbers_and_sizes_are_reported() {
     let parsed = parse_text("init { int x; x = 99999999999999999999999999 }");
     assert_eq!(parsed.diagnostics[0].code, "P0005");
     assert_eq!(codes(&parse_text("int a[99999999]; init { a[0] = 1 }")), ["P0054"]);
-    assert_eq!(codes(&parse_text("chan c = [1000] of { byte }; init { c!1 }")), ["P0065"]);
+    assert_eq!(codes(&parse_text("chan c = [70000] of { byte }; init { c!1 }")), ["P0065"]);
     let mut nested = String::from("typedef T0 { int a[60000] };\n");
     for i in 1..20 {
         nested.push_str(&format!("typedef T{i} {{ T{} a[60000] }};\n", i - 1));

@@ -377,10 +377,9 @@ fn violation(
 }
 
 /// Whether every execution with fewer stale choices, or as many and fewer preemptions, was searched.
-/// Without a limit of time the next number of stale choices begins when the last one is done.
 fn is_simplest(options: &Options, found: &Found, evidence: &Evidence) -> bool {
     let rows = found.rows.iter().filter(|row| row.stale == evidence.stale).count();
-    let below = evidence.stale == 0 || options.time.is_none();
+    let below = evidence.stale == 0 || found.fewer_stale;
     options.replay.is_none() && rows == evidence.preemptions as usize && below
 }
 

@@ -45,6 +45,9 @@ pub struct Found {
     pub unsupported: Option<Trouble>,
     /// Whether the program does different things after the same observations.
     pub nondeterministic: bool,
+    /// Whether everything with fewer stale choices than the failing execution was searched.
+    #[serde(default)]
+    pub fewer_stale: bool,
     /// What was expected of the failing execution.
     pub expected: Option<String>,
     /// Where it did something else; 0 where that is unknown.

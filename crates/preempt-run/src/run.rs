@@ -299,6 +299,7 @@ fn stopped(halt: &str) -> Found {
         modules: Vec::new(),
         unsupported: None,
         nondeterministic: false,
+        fewer_stale: false,
         expected: None,
         strayed: 0,
         least: 0,

@@ -452,6 +452,7 @@ impl Check {
                 .collect(),
             delays: statistics.delays,
             samples: statistics.samples,
+            fewer_stale: statistics.fewer_stale,
             unseen: (statistics.samples > 0)
                 .then(|| statistics.singletons as f64 / statistics.samples as f64),
             time: begin.elapsed(),

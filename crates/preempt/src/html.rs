@@ -47,11 +47,12 @@ fn violation(failure: &Failure, report: &Report) -> Violation {
     }
 }
 
-/// Whether every smaller number of preemptions was explored to the end, with as many stale choices.
+/// Whether everything with fewer stale choices, or as many and fewer preemptions, was explored.
 fn is_simplest(failure: &Failure, report: &Report) -> bool {
     let below = failure.preemptions.checked_sub(1);
     let covers = |row: &crate::Bound| row.stale == failure.stale && Some(row.preemptions) == below;
-    below.is_none() || report.per_bound.iter().any(covers)
+    let fewer = failure.stale == 0 || report.fewer_stale;
+    fewer && (below.is_none() || report.per_bound.iter().any(covers))
 }
 
 fn statistics(report: &Report) -> Statistics {

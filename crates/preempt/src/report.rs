@@ -115,6 +115,8 @@ pub struct Report {
     pub delays: Option<u32>,
     /// Executions made by sampling.
     pub samples: u64,
+    /// Whether everything with fewer stale choices than the failure was explored.
+    pub(crate) fewer_stale: bool,
     /// After sampling: an estimate of the share of behaviour not seen yet.
     pub unseen: Option<f64>,
     /// How long it took.
@@ -136,6 +138,7 @@ impl Report {
             per_bound: Vec::new(),
             delays: None,
             samples: 0,
+            fewer_stale: false,
             unseen: None,
             time,
             notes: Vec::new(),

@@ -64,9 +64,12 @@ impl Forward {
         /// Executions to look for it at least, and what part of those so far.
         const LEAST: u64 = 64;
         const PART: u64 = 4;
-        let stale = session.statistics.failure.as_ref().is_some_and(|found| found.stale > 0);
+        let stale = session.statistics.failure.as_ref().map_or(0, |found| found.stale);
         let between = self.stale > 0 && !self.levels[0].is_open && self.pool.is_none();
-        if result != Err(Halt::Failure) || !stale || !between {
+        // Workers take one level after the other, unless time is limited.
+        let in_order = self.pool.is_some() && session.limits.deadline.is_none();
+        session.statistics.fewer_stale = stale == 0 || in_order;
+        if result != Err(Halt::Failure) || stale == 0 || !between {
             return result;
         }
         let found = session.statistics.failure.take();
@@ -79,6 +82,8 @@ impl Forward {
             result = self.explore_bucket(session);
         }
         session.limits.executions = limit;
+        let others = self.levels.iter().take(stale as usize).skip(1);
+        session.statistics.fewer_stale = result.is_ok() && others.into_iter().all(|l| l.exhausted);
         // What the search relied on does not matter for a failure, but the rules do.
         if result == Err(Halt::Restart) && session.run.ending == Some(Ending::Restart) {
             return result;

@@ -3,10 +3,11 @@
 //! Loops that wait give way to others (`state/polling.rs`), so an execution that repeats the same steps again and
 //! again, with the same results, is one in which every thread that can move does, and none gets anywhere.
 //!
-//! What threads keep in registers, or behind locks, is not seen: a loop that counts to a thousand looks like one
+//! What threads keep in registers, or behind locks, may not be seen: a loop that counts to a thousand looks like one
 //! that never ends. So a cycle is a failure only if every thread that moves in it yields or times out, and if the
 //! execution has come to its limit on steps, which is a failure anyhow. Earlier than that only if several threads go
-//! round together [`OFTEN`], and all that they do is on atomics.
+//! round together [`OFTEN`], and all that they do is on atomics. Where the runtime can look at what threads remember
+//! ([`Run::remembered`]), a cycle is one only if they remember the same after each round.
 //!
 //! Invariant: a cycle that is reported is fair.
 
@@ -20,23 +21,71 @@ const OFTEN: usize = 300;
 /// The same at the limit on steps.
 const ENOUGH: usize = 16;
 
+/// A cycle whose threads may remember how often they have gone round.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Suspect {
+    /// How many steps there were when it was noticed, or when threads were looked at.
+    at: usize,
+    period: usize,
+    /// What they remembered then.
+    memory: Option<u64>,
+}
+
 impl Run {
-    /// The length of a cycle that the execution repeats, and in which every thread moves that can.
-    pub(super) fn fair_cycle(&self, moves: &[Move]) -> Option<usize> {
+    /// Whether threads have to be looked at when they yield: they may go round and round.
+    pub fn is_suspect(&self) -> bool {
+        self.suspect.is_some()
+    }
+
+    /// The length of a cycle that the execution repeats, and in which every thread moves that can. Where it can be told what
+    /// threads remember, nothing of that may change in a round.
+    pub(super) fn cycle(&mut self, moves: &[Move]) -> Option<usize> {
+        let Some(remembered) = self.remembered else { return self.fair_cycle(moves, OFTEN, true) };
+        let now = self.path.len();
+        let Some(Suspect { at, period, memory }) = self.suspect else {
+            if now % INTERVAL == 0 && !self.counts_rounds {
+                let often = if now > self.step_limit / 2 { ENOUGH } else { OFTEN };
+                let period = self.fair_cycle(moves, often, often == OFTEN)?;
+                self.suspect = Some(Suspect { at: now, period, memory: None });
+            }
+            return None;
+        };
+        if now < at + period {
+            return None;
+        }
+        let found = remembered();
+        match memory {
+            None => {
+                self.suspect = Some(Suspect { at: now, period, memory: Some(found) });
+                None
+            }
+            Some(memory) if memory == found => {
+                self.suspect = None;
+                self.fair_cycle(moves, ENOUGH, false)
+            }
+            Some(_) => {
+                (self.suspect, self.counts_rounds) = (None, true);
+                None
+            }
+        }
+    }
+
+    /// A cycle that was repeated so often, and in which every thread moves that can.
+    fn fair_cycle(&self, moves: &[Move], often: usize, several: bool) -> Option<usize> {
         let over = self.path.len() >= self.step_limit;
-        let due = over || self.path.len() % INTERVAL == 0;
+        let due = over || self.path.len() % INTERVAL == 0 || self.remembered.is_some();
         // A thread that leaves a loop, or goes on because nothing else can, is no cycle yet.
         let waits = self.state.solo.is_some() || self.state.is_idle(self.last);
         if !due || self.trail.is_empty() || waits {
             return None;
         }
-        let period = self.trail.cycle(if over { ENOUGH } else { OFTEN })?;
+        let period = self.trail.cycle(if over { ENOUGH } else { often })?;
         let cycle = || self.trail.last(period);
         let yields = |thread: ThreadId| cycle().any(|s| s.thread == thread && s.yields);
         let moving = |m: &Move| m.choice == Move::TIMEOUT || yields(m.thread);
-        let several = cycle().any(|s| s.thread != self.last) && cycle().all(|s| s.is_visible);
+        let are_several = cycle().any(|s| s.thread != self.last) && cycle().all(|s| s.is_visible);
         let fair = moves.iter().all(moving) && cycle().all(|s| yields(s.thread));
-        (fair && (over || several)).then_some(period)
+        (fair && (over || !several || are_several)).then_some(period)
     }
 
     /// Keeps one round of a cycle in what is reported.

@@ -16,6 +16,7 @@ use crate::{
     Action, Cut, Effect, ExecutionState, Move, Names, Next, ObjectId, Operation, Order, Rules,
     Site, Source, Status, Thread, ThreadId,
 };
+use cycle::Suspect;
 use stopped::Epilogue;
 use trail::Trail;
 
@@ -153,6 +154,12 @@ pub struct Run {
     /// What the running thread remembers at the yield that it has come to, as a number, if the runtime can tell: all
     /// that lies on its stack and in its registers. Needed while a loop is tried out.
     pub memory: Option<u64>,
+    /// For a runtime that can look at threads when they yield while [`Run::is_suspect`]: what all of them remembered then, as a
+    /// number.
+    pub remembered: Option<fn() -> u64>,
+    suspect: Option<Suspect>,
+    /// Threads go round and round, but remember something else each time.
+    counts_rounds: bool,
     /// Steps until something changed for the last time; the rest only polls.
     last_change: usize,
     pub(crate) epilogue: Option<Box<Epilogue>>,
@@ -208,6 +215,9 @@ impl Run {
             keep_going: false,
             has_operated: false,
             memory: None,
+            remembered: None,
+            suspect: None,
+            counts_rounds: false,
             last_change: 0,
             epilogue: None,
             raced: Vec::new(),
@@ -242,6 +252,7 @@ impl Run {
         self.path.clear();
         self.trail.clear();
         self.last_change = 0;
+        (self.suspect, self.counts_rounds) = (None, false);
         self.ending = None;
         self.epilogue = None;
         self.raced.clear();
@@ -431,7 +442,7 @@ impl Run {
             }
             return Command::Stop;
         }
-        if let Some(period) = self.fair_cycle(moves) {
+        if let Some(period) = self.cycle(moves) {
             self.ending = Some(Ending::Cycle(period));
             self.show_one_round(period);
             return Command::Stop;

@@ -297,7 +297,7 @@ codes! {
     CONSTANT_RANGE = "P0065",
         "constant out of range",
         "The constant must lie in the range the message names.",
-        "chan c = [300] of { byte };\ninit { c!1; c?_ }",
+        "chan c = [70000] of { byte };\ninit { c!1; c?_ }",
         "chan c = [3] of { byte };\ninit { c!1; c?_ }";
     ARRAY_PARAMETER = "P0066",
         "array as a parameter",
