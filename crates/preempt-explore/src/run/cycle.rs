@@ -12,6 +12,7 @@
 //! Invariant: a cycle that is reported is fair.
 
 use super::Run;
+use super::stopped::Suspect;
 use crate::{Move, ThreadId};
 
 /// How often is looked for cycles, in steps.
@@ -20,16 +21,6 @@ const INTERVAL: usize = 512;
 const OFTEN: usize = 300;
 /// The same at the limit on steps.
 const ENOUGH: usize = 16;
-
-/// A cycle whose threads may remember how often they have gone round.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Suspect {
-    /// How many steps there were when it was noticed, or when threads were looked at.
-    at: usize,
-    period: usize,
-    /// What they remembered then.
-    memory: Option<u64>,
-}
 
 impl Run {
     /// Whether threads have to be looked at when they yield: they may go round and round.

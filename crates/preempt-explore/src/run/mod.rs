@@ -16,8 +16,7 @@ use crate::{
     Action, Cut, Effect, ExecutionState, Move, Names, Next, ObjectId, Operation, Order, Rules,
     Site, Source, Status, Thread, ThreadId,
 };
-use cycle::Suspect;
-use stopped::Epilogue;
+use stopped::{Epilogue, Suspect};
 use trail::Trail;
 
 /// Decides who moves, and learns what threads do.

@@ -32,3 +32,13 @@ pub(super) struct Probe {
     /// What the thread has looked at and not in the round before its first yield.
     pub(super) others: Vec<Was>,
 }
+
+/// A cycle whose threads may remember how often they have gone round.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Suspect {
+    /// How many steps there were when it was noticed, or when threads were looked at.
+    pub(super) at: usize,
+    pub(super) period: usize,
+    /// What they remembered then.
+    pub(super) memory: Option<u64>,
+}
