@@ -19,6 +19,6 @@ pub(crate) fn tell(statistics: &Statistics) {
         Some(row) => format!(" {} {}", row.stale, row.preemptions),
         None => String::new(),
     };
-    // Whoever reads half of it reads the next one.
+    // A driver that reads half of it reads the next one.
     let _ = std::fs::write(path, format!("{}{bound}\n", statistics.executions));
 }

@@ -2,7 +2,7 @@
 //!
 //! A lock of std is a number and a futex, a channel is a list of blocks; one call takes from one to hundreds of steps. What a
 //! thread does in a row within one call is shown as one step with the name of the function. What is stale is shown as
-//! it is. Who holds a lock is read off the values of its number, as std defines them.
+//! it is. Which thread holds a lock is read off the values of its number, as std defines them.
 
 use crate::found::{Event, Evidence, Waits};
 use crate::symbols::{Line, Symbols};
