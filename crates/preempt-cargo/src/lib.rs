@@ -10,7 +10,7 @@
 //! - in front of what was built (`recorder.rs`), so that programs are later started in the folder and with
 //!   the environment that cargo gives them.
 //!
-//! `project.rs` starts cargo, `words.rs` tells cargo's words from ours, `selection.rs` knows which tests a
+//! `nextest.rs` stands in front of tests that nextest starts. `project.rs` starts cargo, `words.rs` tells cargo's words from ours, `selection.rs` knows which tests a
 //! program has and which of them are wanted, `export.rs` keeps failing schedules beside the crate.
 //!
 //! This crate decides and starts processes; it prints nothing.

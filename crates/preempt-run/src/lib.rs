@@ -5,7 +5,8 @@
 //! - `run.rs` starts a program whose library then searches its own schedules, and waits for what it
 //!   reports (`found.rs`);
 //! - `claim.rs` turns that into a verdict with its trace, addresses into lines of source
-//!   (`symbols.rs`), and explains what no interleaving does (`stale.rs`).
+//!   (`symbols.rs`), and explains what no interleaving does (`stale.rs`) and what threads wait for (`waiting.rs`);
+//! - `shown.rs` leaves out what says nothing, and `std_calls.rs` makes one step of a call of Rust's std.
 //!
 //! This crate decides and starts processes; it prints nothing.
 
