@@ -1,4 +1,4 @@
-//! The published crates whose tests for loom or shuttle are run, and how each wants to be built.
+//! Published crates with tests for loom or shuttle, and how each is built.
 
 /// The tool that a crate's tests are written for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -69,7 +69,7 @@ impl Workspace {
         rows.iter().map(Row::from_json).collect()
     }
 
-    /// A copy of a published crate whose loom or shuttle is the tool's.
+    /// A copy of a published crate, built with the tool in place of its loom or shuttle.
     pub(crate) fn prepare(&self, tool: Tool, krate: &Crate) -> Result<PathBuf> {
         let folder = self.copy(tool, krate.written, krate.name, krate.version)?;
         let mut patches = String::from("\n[workspace]\n\n[patch.crates-io]\n");

@@ -1,7 +1,7 @@
 //! Time under control: every thread has a clock of its own.
 //!
-//! Reading a clock advances it a little, sleeping by the time slept, and a wait whose time is up sets it to that time. It is
-//! never behind what happens before: a thread that takes a lock, joins another one or acquires what another one has released
+//! Reading a clock advances it a little, sleeping advances it by the time slept, and a timeout sets it to the time of the
+//! limit. It is never behind what happens before: a thread that takes a lock, joins another one or acquires what another one has released
 //! is not earlier than that. So time is a function of what a thread has done and observed, it never runs backwards along
 //! any order that the program can see, and loops that wait for time to pass come to an end.
 //!

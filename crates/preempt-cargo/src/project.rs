@@ -213,7 +213,7 @@ impl Project {
     }
 }
 
-/// The libraries in other languages whose names were collected in this file.
+/// The libraries in other languages that are named in this file.
 pub(crate) fn foreign(file: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     let mut lines: Vec<String> = text.lines().map(str::to_string).collect();

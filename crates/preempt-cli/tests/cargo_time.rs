@@ -121,6 +121,9 @@ fn an_update_is_lost() {
 fn the_command_that_repeats_it_keeps_pauses_too() {
     let subject = Crate::library(WRONG);
     let ended = subject.run(&["test", "--", "--time", "5s", "--pauses", "kept"]);
+    // What was not looked at is said where the verdicts are read.
+    let said = "ended in the order of their times (--pauses kept)";
+    assert!(ended.stdout.contains(said), "{}", ended.stdout);
     let line =
         ended.stdout.lines().find_map(|line| line.strip_prefix("repeat it:  preempt cargo "));
     let line = line.unwrap_or_else(|| panic!("{}", ended.stdout));

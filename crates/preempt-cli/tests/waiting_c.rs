@@ -289,3 +289,32 @@ fn rounds_that_are_counted_come_to_an_end() {
         }
     }
 }
+
+/// A program that relies on the order of its pauses and limits holds with `--pauses kept`, in whatever way it is searched.
+#[test]
+fn pauses_and_limits_keep_their_order_if_asked_for() {
+    if !has("gcc") {
+        return;
+    }
+    let text = "#include <semaphore.h>\n#include <errno.h>\n#include <time.h>\nsem_t s;\n\
+        static int wait_for(long ms) { struct timespec t; clock_gettime(CLOCK_REALTIME, &t); t.tv_nsec += ms * 1000000;\n\
+        t.tv_sec += t.tv_nsec / 1000000000; t.tv_nsec %= 1000000000; return sem_timedwait(&s, &t); }\n\
+        static void *f(void *p) { usleep(50000); sem_post(&s); return p; }\n\
+        int main(void) { pthread_t t; sem_init(&s, 0, 0); pthread_create(&t, 0, f, 0);\n\
+        assert(wait_for(20) == -1 && errno == ETIMEDOUT); assert(wait_for(200) == 0); pthread_join(t, 0); return 0; }\n";
+    let path = program("limits_in_order", text);
+    assert_eq!(run(&path, &[]).1["verdict"], "violated");
+    for way in [
+        &[][..],
+        &["--backend", "fork"],
+        &["--backend", "threads"],
+        &["--search", "schedules"],
+        &["--threads", "2"],
+        &["--memory-model", "sc"],
+    ] {
+        let (_, report) = run(&path, &[&["--pauses", "kept"], way].concat());
+        assert_eq!(report["verdict"], "holds", "{way:?}: {report}");
+        let claim = report["claim"].as_str().unwrap_or_default();
+        assert!(claim.contains("in the order of their times"), "{way:?}: {claim}");
+    }
+}

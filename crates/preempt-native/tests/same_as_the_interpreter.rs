@@ -446,7 +446,7 @@ fn on_sleepers() {
     }
 }
 
-/// Channels whose number of messages takes two bytes.
+/// Long channels, which count their messages in two bytes.
 #[test]
 fn on_long_channels() {
     let models = [

@@ -1,4 +1,4 @@
-//! Channels of more than 255 slots, whose number of messages takes two bytes: counted as by real Spin.
+//! Channels of more than 255 slots count their messages in two bytes: states and transitions are those of real Spin.
 
 mod naive;
 #[allow(dead_code)] // Other tests use the rest.

@@ -1,7 +1,7 @@
 //! The list of tests with their verdicts, as `cargo test` has one.
 
 use super::{plain, search};
-use crate::arguments::CargoArguments;
+use crate::arguments::{CargoArguments, Pauses};
 use crate::failure::Failure;
 use crate::output::{complain, print, print_exactly, write};
 use crate::run::{code, given, sources, text, words};
@@ -266,6 +266,12 @@ impl<'a> List<'a> {
                 counts.ignored,
                 self.begin.elapsed().as_secs_f64()
             ));
+            if self.arguments.search.pauses == Pauses::Kept {
+                print(
+                    "pauses and timeouts of 10 ms and more ended in the order of their times \
+                     (--pauses kept)\n",
+                );
+            }
         }
         if let Some(Some(path)) = &self.arguments.search.json {
             write(path, &self.lines)?;

@@ -33,7 +33,7 @@ pub(super) struct Probe {
     pub(super) others: Vec<Was>,
 }
 
-/// A cycle whose threads may remember how often they have gone round.
+/// A cycle in which threads may count how often they have gone round.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Suspect {
     /// How many steps there were when it was noticed, or when threads were looked at.
