@@ -9,6 +9,7 @@ use crate::context::STACK;
 use crate::control::{operation, urgently};
 use crate::entry::{entry, is_program};
 use crate::idle::is_looked_at;
+use crate::objects::PlainWrite;
 use crate::races::note;
 use crate::runtime::{Runtime, inside};
 use crate::shadow::Use;
@@ -74,9 +75,9 @@ fn piece(runtime: &mut Runtime, address: usize, size: usize, write: bool, pc: us
         return racy(address, size, if write { Racy::Write } else { Racy::Read }, pc);
     }
     if write && runtime.shadow.has_object(address) {
-        let me = runtime.current().index();
-        let (objects, tasks) = (&runtime.objects, &mut runtime.tasks);
-        objects.atomics_in(address, size, &mut tasks[me].stale);
+        let by = runtime.current();
+        let Runtime { objects, tasks, .. } = runtime;
+        objects.write((address, size), PlainWrite { pc, by }, &mut tasks[by.index()].stale);
     }
     if !runtime.single_threaded {
         let how = if write { Use::Write } else { Use::Read };

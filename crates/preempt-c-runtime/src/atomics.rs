@@ -7,6 +7,7 @@
 //!
 //! Orders are those of C11 and C++20 as the model RC11 has them; `memory_order_consume` is acquire.
 
+use crate::context::STACK;
 use crate::control::{perform, yield_now};
 use crate::objects::{Kind, read};
 use crate::races;
@@ -18,8 +19,41 @@ use crate::trouble::Trouble;
 use preempt_explore::{Action, Operation, Order};
 use std::panic::Location;
 
-/// The object of an atomic number.
+/// The object of an atomic number; the strategy is told what is in memory.
 pub(crate) fn object(runtime: &mut Runtime, address: usize, size: u8) -> u32 {
+    let index = find(runtime, address, size);
+    let run = runtime.run();
+    let details = runtime.objects.details(index);
+    let is_first = !std::mem::replace(&mut details.used, true);
+    if is_first && details.untold.is_none() && !runtime.me().stale.contains(&index) {
+        runtime.learnt |= runtime.objects.learn_initial(run, index);
+    }
+    runtime.learnt |= runtime.objects.learn_initialiser(run, index);
+    // What uninstrumented code has written is found out here.
+    runtime.objects.refresh(run, index);
+    index
+}
+
+/// The object of a number that is about to be overwritten by a store.
+///
+/// What is in memory does not matter where it is the stack of the running thread and no other thread has written there: it
+/// is probably what other variables have left. If an operation reads it nevertheless, then see [`learn_covered`].
+///
+/// [`learn_covered`]: crate::objects::Objects::learn_covered
+fn object_of_store(runtime: &mut Runtime, address: usize, size: u8) -> u32 {
+    let by = runtime.current();
+    let is_own = runtime.me().stack.wrapping_sub(address) < STACK;
+    let index = find(runtime, address, size);
+    let details = runtime.objects.details(index);
+    if !is_own || details.untold.is_some_and(|write| write.by != by) {
+        return object(runtime, address, size);
+    }
+    details.used = true;
+    details.covered = details.untold.take();
+    index
+}
+
+fn find(runtime: &mut Runtime, address: usize, size: u8) -> u32 {
     let run = runtime.run();
     let (index, new) = runtime.objects.find(run, address, Kind::Atomic(size));
     if new {
@@ -29,14 +63,8 @@ pub(crate) fn object(runtime: &mut Runtime, address: usize, size: u8) -> u32 {
         runtime.shadow.add_object(address + usize::from(size) - 1);
     }
     if !runtime.objects.details(index).used {
-        runtime.objects.details(index).used = true;
         refuse_overlap(runtime, address, size, index);
-        if !runtime.me().stale.contains(&index) {
-            runtime.learnt |= runtime.objects.learn_initial(run, index);
-        }
     }
-    // What uninstrumented code has written is found out here.
-    runtime.objects.refresh(run, index);
     index
 }
 
@@ -121,7 +149,10 @@ pub(crate) fn execute(atomic: Atomic) -> Outcome {
         if compares {
             run.weaken(if atomic.may_fail { Order::Relaxed } else { failure }, false);
         }
-        let index = object(runtime, address, size);
+        let index = match action {
+            Action::Store => object_of_store(runtime, address, size),
+            _ => object(runtime, address, size),
+        };
         let id = runtime.objects.id(index);
         let operation = Operation::new(action, id, operands.0, operands.1, Location::caller());
         let may_fail = atomic.may_fail;
@@ -131,6 +162,9 @@ pub(crate) fn execute(atomic: Atomic) -> Outcome {
         let state = &runtime.run().state;
         let newest = state.object(id).value;
         let fails = may_fail && state.source().is_some_and(|source| source.fails);
+        if state.source().is_some_and(|source| source.stale) {
+            runtime.learnt |= runtime.objects.learn_covered(index);
+        }
         let writes = match action {
             Action::Load => false,
             _ => !compares || seen == operands.0 && !fails,

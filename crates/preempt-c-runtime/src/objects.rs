@@ -5,8 +5,8 @@
 //! thread creates all known objects at the very beginning. An address that turns up for the first
 //! time is added to the list, and the exploration begins again.
 
-use preempt_explore::{Channel, ObjectId, Run};
-use rustc_hash::FxHashMap;
+use preempt_explore::{Channel, ObjectId, Run, ThreadId};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What is at an address.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -48,8 +48,19 @@ pub(crate) struct Details {
     pub(crate) writes: u64,
     /// Whether it was used in this execution.
     pub(crate) used: bool,
+    /// The last plain write to it, unless the strategy was told of it.
+    pub(crate) untold: Option<PlainWrite>,
+    /// The same, of one that an atomic store came after.
+    pub(crate) covered: Option<PlainWrite>,
     /// Of a robust mutex: whether what it protects is in order.
     pub(crate) condition: Condition,
+}
+
+/// A plain write to a number that is otherwise accessed atomically.
+#[derive(Clone, Copy)]
+pub(crate) struct PlainWrite {
+    pub(crate) pc: usize,
+    pub(crate) by: ThreadId,
 }
 
 /// What has become of a robust mutex.
@@ -74,6 +85,11 @@ pub(crate) struct Objects {
     details: Vec<Details>,
     /// Numbers of 16 bytes, by what the strategy knows of them.
     wide: FxHashMap<u64, [u64; 2]>,
+    /// Places of plain writes that atomic operations were found to come after: these writes are told to the strategy.
+    ///
+    /// Other ones are not. The place of an atomic on a stack is used for other variables, too, and what is copied there
+    /// need not be initialised, so that it differs between executions.
+    initialisers: FxHashSet<usize>,
 }
 
 impl Objects {
@@ -175,6 +191,40 @@ impl Objects {
     /// The 16 bytes that were folded.
     pub(crate) fn unfold(&self, folded: u64) -> [u64; 2] {
         self.wide.get(&folded).copied().unwrap_or([folded, 0])
+    }
+
+    /// The program is about to write to these bytes, which are of one granule, by a plain access. Atomics that the strategy has
+    /// to be told of are added to `stale`.
+    pub(crate) fn write(
+        &mut self,
+        (address, size): (usize, usize),
+        write: PlainWrite,
+        stale: &mut Vec<u32>,
+    ) {
+        let before = stale.len();
+        self.atomics_in(address, size, stale);
+        if !self.initialisers.contains(&write.pc) {
+            for index in stale.drain(before..) {
+                self.details[index as usize].untold = Some(write);
+            }
+        }
+    }
+
+    /// An atomic operation comes after a plain write that the strategy was not told of. From now on it is told of writes at
+    /// that place. Returns whether that is news.
+    pub(crate) fn learn_initialiser(&mut self, run: &Run, index: u32) -> bool {
+        let Some(write) = self.details[index as usize].untold.take() else { return false };
+        let Known { address, kind, .. } = self.known[index as usize];
+        let Kind::Atomic(size) = kind else { return false };
+        let differs = run.value_of(self.ids[index as usize]) != self.number(address, size);
+        differs && self.initialisers.insert(write.pc)
+    }
+
+    /// An atomic store comes after such a write, and an operation may have read what was there before the store. Returns
+    /// whether that is news.
+    pub(crate) fn learn_covered(&mut self, index: u32) -> bool {
+        let covered = self.details[index as usize].covered.take();
+        covered.is_some_and(|write| self.initialisers.insert(write.pc))
     }
 
     /// Known atomics that overlap these bytes, which are of one granule.

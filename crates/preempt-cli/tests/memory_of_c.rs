@@ -146,3 +146,64 @@ fn what_is_not_deterministic_is_named() {
     assert!(claim.contains("first it came to store, and later to store with "), "{claim}");
     assert!(!claim.contains("c-runtime"), "{claim}");
 }
+
+/// The place of atomics on a stack is used for other variables, too, into which a function copies what was never initialised:
+/// what it has left there depends on the schedule, and does not matter.
+#[test]
+fn what_is_left_on_a_stack_does_not_matter() {
+    if !has("gcc") {
+        return;
+    }
+    let text = "#include <stdatomic.h>\n\
+        struct block { long words[64]; };\n\
+        static atomic_long *_Atomic shared; static atomic_long turn, seen;\n\
+        __attribute__((noinline)) static void leave(void) {\n\
+          struct block from, to; volatile struct block *escaped = &to; *(struct block *)escaped = from;\n\
+          atomic_fetch_add(&seen, 1); __asm__ volatile(\"\" : : \"r\"(escaped) : \"memory\"); }\n\
+        __attribute__((noinline)) static void share(void) {\n\
+          atomic_long flags[64]; for (int i = 0; i < 64; i++) INITIALISE;\n\
+          atomic_store(&shared, flags); for (int i = 0; i < 64; i++) atomic_fetch_add(&flags[i], 1);\n\
+          while (atomic_load(&turn) == 0); atomic_store(&shared, 0); }\n\
+        static void *owner(void *p) { leave(); share(); leave(); return p; }\n\
+        static void *user(void *p) { atomic_fetch_add(&seen, 1); atomic_store(&turn, 1); return p; }\n\
+        int main(void) { pthread_t a, b; pthread_create(&a, 0, owner, 0); pthread_create(&b, 0, user, 0);\n\
+          pthread_join(a, 0); pthread_join(b, 0); return 0; }\n";
+    for (how, words) in
+        [("stored", "atomic_init(&flags[i], 0)"), ("plain", "*(long *)&flags[i] = 0")]
+    {
+        let text = program(&format!("left_{how}"), &text.replace("INITIALISE", words));
+        let (_, report) = run(&text, &[]);
+        assert_eq!(report["verdict"], "holds", "{how}: {report}");
+    }
+}
+
+/// A variable on the stack of `main` is initialised by a plain write and then stored to; another thread may read either.
+#[test]
+fn what_a_plain_write_has_initialised_can_be_read() {
+    if !has("gcc") {
+        return;
+    }
+    for (condition, expected) in
+        [("v == 5 || v == 7", "holds"), ("v == 7", "assertion"), ("v == 5", "assertion")]
+    {
+        for order in ["memory_order_relaxed", "memory_order_seq_cst"] {
+            let text = format!(
+                "#include <stdatomic.h>\n\
+                 static void *reads(void *p) {{\n\
+                   long v = atomic_load_explicit((atomic_long *)p, {order}); assert({condition}); return 0; }}\n\
+                 __attribute__((noinline)) static void before(void) {{ volatile long other[8] = {{9, 9, 9, 9, 9, 9, 9, 9}}; }}\n\
+                 __attribute__((noinline)) static void uses(void) {{\n\
+                   atomic_long x[8]; for (int i = 0; i < 8; i++) *(long *)&x[i] = 5;\n\
+                   pthread_t t; pthread_create(&t, 0, reads, &x[3]); atomic_store_explicit(&x[3], 7, {order});\n\
+                   pthread_join(t, 0); }}\n\
+                 int main(void) {{ before(); uses(); before(); uses(); return 0; }}\n"
+            );
+            let name =
+                format!("plain_{}_{order}", condition.replace([' ', '='], "").replace('|', "_"));
+            let (_, report) = run(&program(&name, &text), &[]);
+            let kind = report["violation"]["kind"].as_str();
+            let found = kind.unwrap_or_else(|| report["verdict"].as_str().unwrap_or_default());
+            assert_eq!(found, expected, "{condition}, {order}: {report}");
+        }
+    }
+}
