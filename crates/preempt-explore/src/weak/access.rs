@@ -165,8 +165,9 @@ impl ExecutionState {
         let name = plan.writes.map(|_| self.action_name(step.thread));
         let names = (source.map(|write| write.name), name);
         let time = clock.get(step.thread.index()).copied().unwrap_or(1);
-        let event = Logged::access((step.thread, time), object, names, plan.order, &clock);
-        weak.stays_acyclic(event, plan.writes.map(|(at, _)| at))
+        let kind = (plan.order, true);
+        let event = Logged::access((step.thread, time), object, names, kind, &clock);
+        weak.stays_acyclic(&event, plan.writes.map(|(at, _)| at))
     }
 
     fn plan(&self, step: Move) -> Plan {
@@ -274,7 +275,8 @@ impl ExecutionState {
             let writes = plan.writes.map(|_| name);
             let clock = clocks.of(id);
             let names = (read, writes);
-            let event = Logged::access((id, time), operation.object, names, plan.order, clock);
+            let kind = (plan.order, stale);
+            let event = Logged::access((id, time), operation.object, names, kind, clock);
             weak.log.push(event);
         }
         clocks.tick(id);

@@ -20,6 +20,8 @@ pub(super) struct Logged {
     pub(super) write: Option<u64>,
     pub(super) strong: bool,
     pub(super) fence: bool,
+    /// Whether it was a stale choice: only then it comes before events that were there already.
+    pub(super) stale: bool,
     clock: Clock,
 }
 
@@ -31,6 +33,8 @@ const BLOCK: usize = 16;
 pub(super) struct Log {
     full: Vec<Arc<[Logged]>>,
     tail: Vec<Logged>,
+    /// Positions of sequentially consistent events.
+    strong: Vec<u32>,
 }
 
 impl Log {
@@ -38,6 +42,7 @@ impl Log {
     pub(super) fn copy_from(&mut self, source: &Self) {
         share(&mut self.full, &source.full);
         self.tail.clone_from(&source.tail);
+        self.strong.clone_from(&source.strong);
     }
 }
 
@@ -60,12 +65,12 @@ impl Logged {
         (thread, time): (ThreadId, u32),
         object: ObjectId,
         (read, write): (Option<u64>, Option<u64>),
-        order: Order,
+        (order, stale): (Order, bool),
         clock: &[u32],
     ) -> Self {
         let strong = order == Order::SequentiallyConsistent;
         let clock = clock.into();
-        Logged { thread, time, object, read, write, strong, fence: false, clock }
+        Logged { thread, time, object, read, write, strong, fence: false, stale, clock }
     }
 
     /// Whether this event happens before a later one.
@@ -76,15 +81,26 @@ impl Logged {
 }
 
 impl Log {
-    pub(super) fn events(&self) -> impl Iterator<Item = &Logged> {
-        self.full.iter().flat_map(|block| block.iter()).chain(&self.tail)
+    pub(super) fn get(&self, at: usize) -> &Logged {
+        match self.full.get(at / BLOCK) {
+            Some(block) => &block[at % BLOCK],
+            None => &self.tail[at - self.full.len() * BLOCK],
+        }
     }
 
     pub(super) fn len(&self) -> usize {
         self.full.len() * BLOCK + self.tail.len()
     }
 
+    /// Positions of sequentially consistent events.
+    pub(super) fn strong(&self) -> &[u32] {
+        &self.strong
+    }
+
     pub(super) fn push(&mut self, event: Logged) {
+        if event.strong {
+            self.strong.push(self.len() as u32);
+        }
         self.tail.push(event);
         if self.tail.len() == BLOCK {
             self.full.push(self.tail.drain(..).collect());
@@ -100,7 +116,8 @@ impl Log {
     ) {
         let strong = fence == Some(Order::SequentiallyConsistent);
         let (object, fence, clock) = (ObjectId::NONE, fence.is_some(), clock.into());
-        let event = Logged { thread, time, object, read: None, write: None, strong, fence, clock };
+        let (read, write, stale) = (None, None, false);
+        let event = Logged { thread, time, object, read, write, strong, fence, stale, clock };
         // One of several events without a location in a row is as good as all.
         let last = self.tail.iter().rev().find(|last| last.thread == thread);
         let same = last.is_some_and(|l| l.object == object && l.time == time && !l.strong);

@@ -40,55 +40,35 @@ impl ExecutionState {
     }
 }
 
-/// The events of a log, with what is asked about them.
+/// The events of a log and one more, with what is asked about them.
 struct Events<'a> {
-    events: Vec<&'a Logged>,
-    /// Doubled place of what an event reads and of what it writes.
-    places: Vec<(Option<u32>, Option<u32>)>,
+    weak: &'a Weak,
+    /// The one more, and its position.
+    event: &'a Logged,
+    last: usize,
+    /// Its place in modification order if it writes.
+    at: Option<usize>,
 }
 
 impl Weak {
     /// Whether the sequentially consistent events can still be put in one order after one more event,
     /// which writes at this place if it does.
-    pub(super) fn stays_acyclic(&self, event: Logged, at: Option<usize>) -> bool {
+    pub(super) fn stays_acyclic(&self, event: &Logged, at: Option<usize>) -> bool {
+        let strong = self.log.strong();
         // A cycle leads through the new event: it is one of them, or comes after a fence.
-        let follows = |e: &Logged| e.strong && e.fence && e.happens_before(&event);
-        if !event.strong && !self.log.events().any(follows) {
-            return true;
-        }
-        let mut events: Vec<&Logged> = Vec::with_capacity(self.log.len() + 1);
-        events.extend(self.log.events());
-        let last = events.len();
-        events.push(&event);
-        let strong: Vec<usize> = (0..events.len()).filter(|&i| events[i].strong).collect();
-        if strong.len() < 2 {
-            return true;
-        }
-        let place = |event: &Logged, name: u64, is_new: bool| {
-            let known = &self.location(event.object)?.writes;
-            let place = known.iter().position(|w| w.name == name);
-            let moved = |place| place + usize::from(at.is_some_and(|at| !is_new && place >= at));
-            Some(2 * place.map(moved)? as u32)
+        let follows = |&at: &u32| {
+            let e = self.log.get(at as usize);
+            e.fence && e.happens_before(event)
         };
-        let object = event.object;
-        let places = events
-            .iter()
-            .enumerate()
-            .map(|(index, e)| {
-                if index != last && e.object != object {
-                    let read = e.read.and_then(|name| place(e, name, true)).map(|at| at + 1);
-                    return (read, e.write.and_then(|name| place(e, name, true)));
-                }
-                let read = e.read.and_then(|name| place(e, name, index == last)).map(|at| at + 1);
-                let write = match at.filter(|_| index == last) {
-                    Some(at) => Some(2 * at as u32),
-                    None => e.write.and_then(|name| place(e, name, false)),
-                };
-                (read, write)
-            })
-            .collect();
-        let graph = Events { events, places };
-        let acyclic = !graph.has_cycle_behind(&strong, &event, last);
+        if strong.len() + usize::from(event.strong) < 2
+            || !event.strong && !strong.iter().any(follows)
+        {
+            return true;
+        }
+        let graph = Events { weak: self, event, last: self.log.len(), at };
+        let mut strong = strong.to_vec();
+        strong.extend(event.strong.then_some(graph.last as u32));
+        let acyclic = !graph.has_cycle_behind(&strong);
         #[cfg(test)]
         assert_eq!(acyclic, graph.is_acyclic(&strong), "the definition says so");
         acyclic
@@ -104,20 +84,21 @@ enum Seen {
 }
 
 impl Events<'_> {
-    /// Whether there is a cycle of psc among the `strong` events that the newest one, at `last`, has closed. There was
+    /// Whether there is a cycle of psc among the `strong` events that the newest one has closed. There was
     /// none without it, and nothing happens after it: all edges that it adds begin at it or at a fence before it.
-    fn has_cycle_behind(&self, strong: &[usize], event: &Logged, last: usize) -> bool {
+    fn has_cycle_behind(&self, strong: &[u32]) -> bool {
         let mut seen = vec![Seen::Nothing; strong.len()];
         // A node, and how many of its possible successors were looked at.
         let mut stack: Vec<(usize, usize)> = Vec::new();
         for (root, &at) in strong.iter().enumerate() {
-            let e = self.events[at];
-            let is_root = at == last || !event.strong && e.fence && e.happens_before(event);
+            let e = self.get(at as usize);
+            let is_root = at as usize == self.last
+                || !self.event.strong && e.fence && e.happens_before(self.event);
             if !is_root || seen[root] != Seen::Nothing {
                 continue;
             }
             seen[root] = Seen::Open;
-            stack.push((root, 0));
+            stack.push((root, self.first_successor(root, strong)));
             while let Some((node, next)) = stack.last_mut() {
                 let (node, successor) = (*node, *next);
                 if successor == strong.len() {
@@ -126,23 +107,63 @@ impl Events<'_> {
                     continue;
                 }
                 *next += 1;
-                if seen[successor] == Seen::Closed || !self.psc(strong[node], strong[successor]) {
+                let (a, b) = (strong[node] as usize, strong[successor] as usize);
+                if seen[successor] == Seen::Closed || !self.psc(a, b) {
                     continue;
                 }
                 if seen[successor] == Seen::Open {
                     return true;
                 }
                 seen[successor] = Seen::Open;
-                stack.push((successor, 0));
+                stack.push((successor, self.first_successor(successor, strong)));
             }
         }
         false
     }
 
+    /// The first of the `strong` events that one of them may have an edge to. An edge to an event that was logged earlier
+    /// begins with MO or RB at a stale choice: the event itself, or one after it if it is a fence.
+    fn first_successor(&self, node: usize, strong: &[u32]) -> usize {
+        let event = self.get(strong[node] as usize);
+        if event.stale || event.fence { 0 } else { node + 1 }
+    }
+
+    fn get(&self, at: usize) -> &Logged {
+        if at == self.last { self.event } else { self.weak.log.get(at) }
+    }
+
+    fn all(&self) -> std::ops::Range<usize> {
+        0..self.last + 1
+    }
+
+    /// Doubled place of what an event reads.
+    fn read(&self, at: usize) -> Option<u32> {
+        let event = self.get(at);
+        self.place(event, event.read?, at == self.last).map(|place| place + 1)
+    }
+
+    /// Doubled place of what an event writes.
+    fn write(&self, at: usize) -> Option<u32> {
+        let event = self.get(at);
+        match self.at.filter(|_| at == self.last) {
+            Some(place) => Some(2 * place as u32),
+            None => self.place(event, event.write?, false),
+        }
+    }
+
+    /// Doubled place of a write. What comes after that of the new event is moved.
+    fn place(&self, event: &Logged, name: u64, is_new: bool) -> Option<u32> {
+        let writes = &self.weak.location(event.object)?.writes;
+        let place = writes.iter().rposition(|write| write.name == name)?;
+        let is_moved = event.object == self.event.object && !is_new;
+        let moved = usize::from(is_moved && self.at.is_some_and(|at| place >= at));
+        Some(2 * (place + moved) as u32)
+    }
+
     /// The definition: nodes without incoming edges can be taken away until none is left.
     #[cfg(test)]
-    fn is_acyclic(&self, strong: &[usize]) -> bool {
-        let mut left = strong.to_vec();
+    fn is_acyclic(&self, strong: &[u32]) -> bool {
+        let mut left: Vec<usize> = strong.iter().map(|&at| at as usize).collect();
         while !left.is_empty() {
             let first = |&b: &usize| !left.iter().any(|&a| self.psc(a, b));
             let Some(taken) = left.iter().position(first) else { return false };
@@ -152,34 +173,34 @@ impl Events<'_> {
     }
 
     fn happens_before(&self, a: usize, b: usize) -> bool {
-        let (x, y) = (self.events[a], self.events[b]);
+        let (x, y) = (self.get(a), self.get(b));
         if x.thread == y.thread { a < b } else { x.happens_before(y) }
     }
 
     fn is_same_location(&self, a: usize, b: usize) -> bool {
-        let object = self.events[a].object;
-        object != ObjectId::NONE && object == self.events[b].object
+        let object = self.get(a).object;
+        object != ObjectId::NONE && object == self.get(b).object
     }
 
     /// MO or RB.
     fn is_overwritten(&self, a: usize, b: usize) -> bool {
-        let (Some(from), Some(to)) = (self.first_place(a), self.places[b].1) else { return false };
-        a != b && self.is_same_location(a, b) && from < to
+        let is_asked = a != b && self.is_same_location(a, b) && self.get(b).write.is_some();
+        is_asked && self.first_place(a).zip(self.write(b)).is_some_and(|(from, to)| from < to)
     }
 
     fn first_place(&self, a: usize) -> Option<u32> {
-        self.places[a].0.or(self.places[a].1)
+        self.read(a).or_else(|| self.write(a))
     }
 
     fn last_place(&self, a: usize) -> Option<u32> {
-        self.places[a].1.or(self.places[a].0)
+        self.write(a).or_else(|| self.read(a))
     }
 
     fn psc(&self, a: usize, b: usize) -> bool {
         if a == b {
             return false;
         }
-        match (self.events[a].fence, self.events[b].fence) {
+        match (self.get(a).fence, self.get(b).fence) {
             (true, true) => self.happens_before(a, b) || self.fences_are_ordered(a, b),
             (false, false) => self.scb(a, b),
             (false, true) => self.reaches_fence(a, b),
@@ -189,10 +210,9 @@ impl Events<'_> {
 
     /// HB;ECO;HB
     fn fences_are_ordered(&self, a: usize, b: usize) -> bool {
-        let all = || 0..self.events.len();
-        all().filter(|&x| self.happens_before(a, x)).any(|x| {
+        self.all().filter(|&x| self.happens_before(a, x)).any(|x| {
             let Some(from) = self.first_place(x) else { return false };
-            all().any(|y| {
+            self.all().any(|y| {
                 self.is_same_location(x, y)
                     && self.last_place(y).is_some_and(|to| from < to)
                     && self.happens_before(y, b)
@@ -202,7 +222,7 @@ impl Events<'_> {
 
     /// Between two accesses.
     fn scb(&self, a: usize, b: usize) -> bool {
-        let (x, y) = (self.events[a], self.events[b]);
+        let (x, y) = (self.get(a), self.get(b));
         if x.thread == y.thread && a < b {
             return true;
         }
@@ -212,22 +232,22 @@ impl Events<'_> {
         if self.is_same_location(a, b) {
             return self.happens_before(a, b);
         }
-        let next = (a + 1..self.events.len())
-            .find(|&i| self.events[i].thread == x.thread && self.events[i].object != x.object);
+        let next = (a + 1..self.last + 1)
+            .find(|&i| self.get(i).thread == x.thread && self.get(i).object != x.object);
         let previous = (0..b)
             .rev()
-            .find(|&i| self.events[i].thread == y.thread && self.events[i].object != y.object);
+            .find(|&i| self.get(i).thread == y.thread && self.get(i).object != y.object);
         next.zip(previous).is_some_and(|(c, d)| self.happens_before(c, d))
     }
 
     /// From an access to a fence: scb;HB?
     fn reaches_fence(&self, a: usize, fence: usize) -> bool {
-        let thread = self.events[a].thread;
-        let next = (a + 1..self.events.len()).find(|&i| self.events[i].thread == thread);
+        let thread = self.get(a).thread;
+        let next = (a + 1..self.last + 1).find(|&i| self.get(i).thread == thread);
         if next.is_some_and(|next| next == fence || self.happens_before(next, fence)) {
             return true;
         }
-        (0..self.events.len()).any(|i| {
+        self.all().any(|i| {
             let ordered = self.is_same_location(a, i) && self.happens_before(a, i);
             (ordered || self.is_overwritten(a, i)) && self.happens_before(i, fence)
         })
@@ -235,12 +255,12 @@ impl Events<'_> {
 
     /// From a fence to an access: HB?;scb
     fn fence_reaches(&self, fence: usize, b: usize) -> bool {
-        let thread = self.events[b].thread;
-        let previous = (0..b).rev().find(|&i| self.events[i].thread == thread);
+        let thread = self.get(b).thread;
+        let previous = (0..b).rev().find(|&i| self.get(i).thread == thread);
         if previous.is_some_and(|p| p == fence || self.happens_before(fence, p)) {
             return true;
         }
-        (0..self.events.len()).any(|i| {
+        self.all().any(|i| {
             let ordered = self.is_same_location(i, b) && self.happens_before(i, b);
             (ordered || self.is_overwritten(i, b)) && self.happens_before(fence, i)
         })
