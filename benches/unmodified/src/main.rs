@@ -1,19 +1,20 @@
 //! The test suites of published crates, unmodified, under `preempt cargo test`.
 //!
 //! ```text
-//! cargo run -p bench-unmodified -- --preempt PATH [--seconds N] [--miri] [--known | --seeds] [--write FILE] [CRATE…]
+//! cargo run -p bench-unmodified -- --preempt PATH [--seconds N] [--miri] [--known | --seeds | --speed] [--write FILE] [CRATE…]
 //! ```
 //!
 //! Crates are fetched by cargo into `target/unmodified/` and copied, so that cargo takes each for a workspace of its
 //! own; nothing else is changed. `--miri` sets `cfg(miri)`, by which many crates shorten their loops for slow
 //! executions. `--known` runs tests over published versions with known bugs instead, `--seeds` the crates with each
-//! memory order weakened in turn. Without names all crates of the catalogue are run. `--write` writes the table to a file;
+//! memory order weakened in turn, `--speed` small bodies beside loom, shuttle and Miri. Without names all crates of the catalogue are run. `--write` writes the table to a file;
 //! `benches/UNMODIFIED.md` is the one that is kept.
 
 mod catalogue;
 mod known;
 mod seeds;
 mod sources;
+mod speed;
 mod table;
 
 use anyhow::{Context, Result, bail};
@@ -30,6 +31,7 @@ struct Arguments {
     miri: bool,
     known: bool,
     seeds: bool,
+    speed: bool,
     write: Option<PathBuf>,
     names: Vec<String>,
 }
@@ -39,6 +41,10 @@ fn main() -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
     if arguments.known {
         print!("{}", known::run(&arguments.preempt, &root.join("target/unmodified"))?);
+        return Ok(());
+    }
+    if arguments.speed {
+        print!("\n{}", speed::run(&arguments.preempt, &root, arguments.seconds)?);
         return Ok(());
     }
     let wanted: Vec<&Crate> = match arguments.names.is_empty() {
@@ -79,6 +85,7 @@ fn arguments() -> Result<Arguments> {
         miri: false,
         known: false,
         seeds: false,
+        speed: false,
         write: None,
         names: Vec::new(),
     };
@@ -92,6 +99,7 @@ fn arguments() -> Result<Arguments> {
             "--miri" => arguments.miri = true,
             "--known" => arguments.known = true,
             "--seeds" => arguments.seeds = true,
+            "--speed" => arguments.speed = true,
             _ if word.starts_with('-') => bail!("there is no option {word}"),
             _ => arguments.names.push(word),
         }

@@ -8,6 +8,7 @@ use crate::descriptor_table::resource::{Body, Interest, Resource};
 use crate::descriptor_table::{ALWAYS, Descriptors, ONCE, name};
 use crate::raw;
 use crate::runtime::runtime;
+use crate::trouble::Trouble;
 
 /// As the kernel has it on this processor: without a gap between the two.
 #[repr(C, packed)]
@@ -78,10 +79,7 @@ pub(super) fn control(file: usize, arguments: &[usize; 6], pc: usize) -> isize {
     let (operation, number) = (operation as i32, number as i32);
     let descriptors = &runtime().descriptors;
     let set = descriptors.files[file].resource;
-    let Some(target) = descriptors.file(number) else {
-        // Files of the outside are ready whenever they are asked, so the kernel refuses them, too.
-        return -(libc::EPERM as isize);
-    };
+    let Some(target) = descriptors.file(number) else { return outside(number, pc) };
     let resource = descriptors.files[target].resource;
     if resource == set || !matches!(descriptors.resources[set].body, Body::Set(_)) {
         return -(libc::EINVAL as isize);
@@ -93,6 +91,25 @@ pub(super) fn control(file: usize, arguments: &[usize; 6], pc: usize) -> isize {
         unlock(address, pc);
         (result, result == 0)
     })
+}
+
+/// A set would watch a descriptor that is not of this program alone.
+fn outside(number: i32, pc: usize) -> isize {
+    // SAFETY: numbers only; the call writes to the structure.
+    let mut status: libc::stat = unsafe { std::mem::zeroed() };
+    let arguments = [number as usize, &raw mut status as usize, 0, 0, 0, 0];
+    // SAFETY: the structure is valid for writing.
+    let result = unsafe { raw::syscall(libc::SYS_fstat, arguments) };
+    if result < 0 {
+        return result;
+    }
+    // Files are ready whenever they are asked, so the kernel refuses to watch them.
+    if matches!(status.st_mode & libc::S_IFMT, libc::S_IFREG | libc::S_IFDIR) {
+        return -(libc::EPERM as isize);
+    }
+    let message = "epoll_ctl waits for something outside of the program, such as a socket, which cannot be \
+                   scheduled: replace it in the test, by a socketpair for example";
+    runtime().stop(Trouble::unsupported(pc, message))
 }
 
 fn change(set: usize, target: usize, number: i32, operation: i32, event: usize) -> isize {
