@@ -6,8 +6,8 @@
 //!
 //! Crates are fetched by cargo into `target/unmodified/` and copied, so that cargo takes each for a workspace of its
 //! own; nothing else is changed. `--miri` sets `cfg(miri)`, by which many crates shorten their loops for slow
-//! executions. `--known` runs tests over published versions with known bugs instead, `--seeds` the crates with each
-//! memory order weakened in turn, `--speed` small bodies beside loom, shuttle and Miri. Without names all crates of the catalogue are run. `--write` writes the table to a file;
+//! executions. `--known` runs tests over published versions with known bugs instead, `--seeds` crates with one mistake
+//! each, `--speed` small bodies beside loom, shuttle and Miri. Without names all crates of the catalogue are run. `--write` writes the table to a file;
 //! `benches/UNMODIFIED.md` is the one that is kept.
 
 mod catalogue;
@@ -47,17 +47,18 @@ fn main() -> Result<()> {
         print!("\n{}", speed::run(&arguments.preempt, &root, arguments.seconds)?);
         return Ok(());
     }
+    if arguments.seeds {
+        let folder = root.join("target/unmodified");
+        let sources = Sources::fetch(&folder, &seeds::crates())?;
+        print!("{}", seeds::run(&arguments.preempt, &sources, &folder, arguments.seconds)?);
+        return Ok(());
+    }
     let wanted: Vec<&Crate> = match arguments.names.is_empty() {
         true => CRATES.iter().collect(),
         false => arguments.names.iter().map(|name| find(name)).collect::<Result<_>>()?,
     };
-    let sources = Sources::fetch(&root.join("target/unmodified"), &wanted)?;
-    if arguments.seeds {
-        for krate in wanted {
-            print!("{}", seeds::run(&arguments.preempt, &sources, krate, arguments.seconds)?);
-        }
-        return Ok(());
-    }
+    let names: Vec<_> = wanted.iter().map(|krate| (krate.name, krate.version)).collect();
+    let sources = Sources::fetch(&root.join("target/unmodified"), &names)?;
     let mut rows = Vec::new();
     for krate in wanted {
         let row = run(&arguments, &sources, krate)?;

@@ -17,11 +17,11 @@ pub(crate) struct Sources {
 
 impl Sources {
     /// Lets cargo download the crates.
-    pub(crate) fn fetch(folder: &Path, crates: &[&Crate]) -> Result<Self> {
+    pub(crate) fn fetch(folder: &Path, crates: &[(&str, &str)]) -> Result<Self> {
         let fetched = folder.join("fetch");
         fs::create_dir_all(fetched.join("src"))?;
         fs::write(fetched.join("src/lib.rs"), "")?;
-        let line = |krate: &&Crate| format!("{} = \"{}\"\n", krate.name, krate.version);
+        let line = |(name, version): &(&str, &str)| format!("{name} = \"{version}\"\n");
         let needed: String = crates.iter().map(line).collect();
         let package = "[package]\nname = \"fetch\"\nversion = \"0.0.0\"\nedition = \"2021\"\n";
         fs::write(
@@ -38,21 +38,20 @@ impl Sources {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
         let packages = known["packages"].as_array().context("no packages")?;
         let mut found = HashMap::new();
-        for krate in crates {
-            let start = krate.version.split('.').next().unwrap_or_default();
+        for &(name, version) in crates {
+            let start = version.split('.').next().unwrap_or_default();
             let is_it = |package: &&Value| {
-                package["name"] == krate.name && text(&package["version"]).starts_with(start)
+                package["name"] == name && text(&package["version"]).starts_with(start)
             };
             // Of several versions the one that was asked for matches its requirement.
             let matching = packages
                 .iter()
                 .filter(is_it)
-                .find(|package| text(&package["version"]).starts_with(krate.version));
-            let package =
-                matching.with_context(|| format!("cargo did not fetch {}", krate.name))?;
+                .find(|package| text(&package["version"]).starts_with(version));
+            let package = matching.with_context(|| format!("cargo did not fetch {name}"))?;
             let manifest = PathBuf::from(text(&package["manifest_path"]));
             let from = manifest.parent().context("a manifest without a folder")?.to_path_buf();
-            found.insert(krate.name.to_string(), (text(&package["version"]), from));
+            found.insert(name.to_string(), (text(&package["version"]), from));
         }
         Ok(Sources { folder: folder.to_path_buf(), found })
     }
@@ -68,6 +67,11 @@ impl Sources {
         format!("{} {version}", krate.name)
     }
 
+    /// Where cargo keeps the sources of a crate.
+    pub(crate) fn folder_of(&self, name: &str) -> Result<&Path> {
+        Ok(&self.found.get(name).context("not fetched")?.1)
+    }
+
     /// A copy that cargo takes for a workspace of its own.
     pub(crate) fn copy(&self, krate: &Crate) -> Result<PathBuf> {
         let (version, from) = self.found.get(krate.name).context("not fetched")?;
@@ -81,7 +85,8 @@ impl Sources {
     }
 }
 
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
+/// Copies a folder.
+pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;

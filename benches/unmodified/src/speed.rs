@@ -25,7 +25,7 @@ const BODIES: &[(&str, &str)] = &[
     ("bounded_queue_2", "bounded_queue(2, false)"),
 ];
 
-const SEEDS: u32 = 64;
+const SEEDS: u32 = 8;
 
 const PEERS: &str = r#"//! Executions of loom and shuttle until the time is over.
 
@@ -73,20 +73,19 @@ pub(crate) fn run(preempt: &Path, root: &Path, seconds: u64) -> Result<String> {
     write_crate(&folder, &root.join("crates/preempt/tests/bodies/programs.rs"))?;
     let built = Command::new("cargo").args(["build", "--release"]).current_dir(&folder).status()?;
     ensure!(built.success(), "the bodies do not compile");
-    let ours = ours(preempt, &folder, seconds)?;
+    let orders = ours(preempt, &folder, seconds, "orders")?;
+    let random = ours(preempt, &folder, seconds, "random")?;
     let has_miri = miri(&folder, &["--version"]).is_ok_and(|output| output.status.success());
     let mut table = String::from(
-        "| body | preempt, as it is | answer | loom | shuttle | Miri |\n|---|---|---|---|---|---|\n",
+        "| body | preempt, as it is | answer | preempt, at random | loom | shuttle | Miri |\n|---|---|---|---|---|---|---|\n",
     );
     for (name, _) in BODIES {
-        let found = ours.iter().find(|test| test["test"] == *name).context("a test is missing")?;
-        let executions = found["executions"].as_f64().unwrap_or_default();
-        let rate = executions / found["seconds"].as_f64().unwrap_or(1.0);
+        let (found, sampled) = (of(&orders, name)?, of(&random, name)?);
         let verdict = match found["bound"].as_u64() {
             Some(bound) if found["verdict"] != "holds" => format!("holds within {bound}"),
             _ => found["verdict"].as_str().unwrap_or_default().to_string(),
         };
-        let mut row = format!("| {name} | {executions} ({rate:.0}/s) | {verdict} |");
+        let mut row = format!("| {name} | {} | {verdict} | {} |", rate(found), rate(sampled));
         for tool in ["loom", "shuttle"] {
             write!(row, " {} |", peer(&folder, tool, name, seconds)?)?;
         }
@@ -133,10 +132,23 @@ fn write_crate(folder: &Path, programs: &Path) -> Result<()> {
     Ok(fs::write(folder.join("src/lib.rs"), text)?)
 }
 
-fn ours(preempt: &Path, folder: &Path, seconds: u64) -> Result<Vec<Value>> {
+/// The report about a test.
+fn of<'a>(reports: &'a [Value], name: &str) -> Result<&'a Value> {
+    let found = reports.iter().find(|report| report["test"] == name);
+    found.with_context(|| format!("there is no report about {name}"))
+}
+
+/// Executions, and how many a second.
+fn rate(report: &Value) -> String {
+    let executions = report["executions"].as_f64().unwrap_or_default();
+    let seconds = report["seconds"].as_f64().unwrap_or(1.0);
+    format!("{executions} ({:.0}/s)", executions / seconds)
+}
+
+fn ours(preempt: &Path, folder: &Path, seconds: u64, search: &str) -> Result<Vec<Value>> {
     let output = Command::new(preempt)
         .args(["cargo", "test", "--release", "--no-default-features", "--lib", "--"])
-        .args(["--json", "--time", &format!("{seconds}s")])
+        .args(["--json", "--search", search, "--time", &format!("{seconds}s")])
         .current_dir(folder)
         .output()
         .context("preempt does not run")?;

@@ -38,6 +38,8 @@ pub(crate) struct Evidence {
     call_sites: Vec<(CallSite, Frames)>,
     /// Address of each event's object.
     addresses: Vec<usize>,
+    /// The event of each access to a number, in their order.
+    accesses: Vec<usize>,
     /// For each thread: its function, and if it did not end, what it waits for, where, and who holds
     /// it.
     threads: Vec<ThreadEnd>,
@@ -113,7 +115,11 @@ impl Evidence {
         let mut events = run.events.clone().unwrap_or_default();
         let addresses =
             events.iter().map(|e| runtime.objects.address(e.operation.object)).collect();
-        for event in &mut events {
+        let mut accesses = Vec::new();
+        for (at, event) in events.iter_mut().enumerate() {
+            if let Some(source) = event.source {
+                accesses.resize(source.position as usize + 1, at);
+            }
             event.step.thread = preempt_explore::ThreadId(run.ordinal(event.step.thread) as u32);
             if event.operation.action == Action::Join {
                 event.operation.first = run.ordinal(event.operation.target()) as u64;
@@ -128,6 +134,7 @@ impl Evidence {
             events,
             call_sites: runtime.call_sites.clone().unwrap_or_default(),
             addresses,
+            accesses,
             threads,
             trouble: runtime.trouble.clone(),
             race,
@@ -175,8 +182,7 @@ impl Evidence {
 
     /// The step that made the write before which there were so many accesses to numbers.
     fn maker(&self, number: Option<u32>) -> Option<usize> {
-        let made = |event: &Event| event.source.map(|source| source.position) == number;
-        number.and_then(|_| self.events.iter().position(made))
+        self.accesses.get(number? as usize).copied()
     }
 
     /// The same as text.
