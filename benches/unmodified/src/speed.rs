@@ -190,5 +190,5 @@ fn miri_rate(folder: &Path, name: &str) -> Result<String> {
     time("no such test")?;
     let start = time("no such test")?;
     let took = (time(name)? - start).max(0.001);
-    Ok(format!("{SEEDS} ({:.0}/s)", f64::from(SEEDS) / took))
+    Ok(format!("{SEEDS} ({:.1}/s)", f64::from(SEEDS) / took))
 }

@@ -318,3 +318,74 @@ fn pauses_and_limits_keep_their_order_if_asked_for() {
         assert!(claim.contains("in the order of their times"), "{way:?}: {claim}");
     }
 }
+
+/// A reader adds itself and takes itself away again while a writer is there: a loop that waits and writes.
+#[test]
+fn loops_that_wait_may_write() {
+    if !has("gcc") {
+        return;
+    }
+    let reader = |after: &str| {
+        format!(
+            "while (atomic_fetch_add(&x, 2) & 1) atomic_fetch_sub(&x, 2); {after} atomic_fetch_sub(&x, 2);"
+        )
+    };
+    let writer = |release: &str| {
+        format!(
+            "int none = 0; if (atomic_compare_exchange_strong(&x, &none, 1)) {{ data = 1; {release} }}"
+        )
+    };
+    let release = "atomic_fetch_and(&x, ~1);";
+    let reads = "int seen = data; (void)seen;";
+    check("reader_waits", &two(&reader(reads), &writer(release), ""), &[], "holds");
+    check("reader_twice", &two(&reader(reads), &reader(reads), ""), &[], "holds");
+    check("writer_stays", &two(&reader(""), &writer(""), ""), &[], "livelock");
+    check(
+        "reader_early",
+        &two(&format!("int seen = data; (void)seen; {}", reader("")), &writer(release), ""),
+        &[],
+        "data_race",
+    );
+}
+
+/// Loops that do the same again and again, and count their rounds in a register: what follows them is explored before the other
+/// thread has moved, and after.
+#[test]
+fn loops_that_repeat_themselves_and_end_do_not_wait() {
+    if !has("gcc") {
+        return;
+    }
+    let rounds = [
+        "atomic_fetch_add(&x, 2); atomic_fetch_sub(&x, 2);",
+        "atomic_exchange(&x, 1); atomic_store(&x, 0);",
+        "x = 1; x = 0;",
+        "pthread_mutex_lock(&m); pthread_mutex_unlock(&m);",
+    ];
+    for (nth, round) in rounds.into_iter().enumerate() {
+        for count in [1, 2, 3, 4, 7, 8, 9, 20, 100] {
+            for (how, other) in [("before", "assert(!y);"), ("beside", "assert(!(x || y));")] {
+                if how == "beside" && nth == 3 {
+                    continue;
+                }
+                let text = format!(
+                    "static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n{}",
+                    two(
+                        &format!("for (int i = 0; i < {count}; i++) {{ {round} }} y = 1;"),
+                        other,
+                        ""
+                    )
+                );
+                check(&format!("repeats_{nth}_{count}_{how}"), &text, &[], "assertion");
+            }
+            let text = format!(
+                "static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n{}",
+                two(
+                    &format!("for (int i = 0; i < {count}; i++) {{ {round} }} y = 1;"),
+                    "while (!y); assert(!x);",
+                    ""
+                )
+            );
+            check(&format!("ends_{nth}_{count}"), &text, &[], "holds");
+        }
+    }
+}
