@@ -5,6 +5,7 @@
 //! [`Run::schedule`] asks the strategy who goes next, executes that operation on the state and
 //! tells the runtime which thread to resume with which result.
 
+mod creation;
 mod cycle;
 mod epilogue;
 mod stopped;
@@ -16,6 +17,7 @@ use crate::{
     Action, Cut, Effect, ExecutionState, Move, Names, Next, ObjectId, Operation, Order, Rules,
     Site, Source, Status, Thread, ThreadId,
 };
+use creation::Creations;
 use stopped::{Epilogue, Suspect};
 use trail::Trail;
 
@@ -140,6 +142,8 @@ pub struct Run {
     pub events: Option<Vec<Event>>,
     /// Accesses to plain cells, with the number of steps before each, if steps are recorded.
     pub accesses: Vec<(usize, ObjectId, Access)>,
+    /// The same for creations of objects in memory, if they may race.
+    pub creations: Vec<(usize, ObjectId, Access)>,
     /// The rules in force; a runtime may extend them and ask for a restart.
     pub rules: Rules,
     /// Memory orders that accesses at these places are to have instead of their own.
@@ -169,6 +173,7 @@ pub struct Run {
     /// A loop to be tried out: its thread, and what kind of loop it is.
     pub(crate) probe: Option<(ThreadId, u64)>,
     pub(crate) names: Names,
+    makers: Creations,
     open: Vec<OpenSegment>,
     trail: Trail,
     pub(crate) moves: Vec<Move>,
@@ -208,6 +213,7 @@ impl Run {
             order: Vec::new(),
             events: None,
             accesses: Vec::new(),
+            creations: Vec::new(),
             rules,
             stronger: Vec::new(),
             step_limit,
@@ -223,6 +229,7 @@ impl Run {
             tried_loop: false,
             probe: None,
             names,
+            makers: Creations::default(),
             open: Vec::new(),
             trail: Trail::default(),
             moves: Vec::new(),
@@ -267,6 +274,8 @@ impl Run {
             events.clear();
         }
         self.accesses.clear();
+        self.creations.clear();
+        self.makers.clear();
         for open in &mut self.open {
             open.effects.clear();
             open.created = 0;
@@ -275,6 +284,24 @@ impl Run {
         }
         let token = self.create(0);
         self.state.threads[0].token = token;
+    }
+
+    /// The running thread creates an object that lies in the memory of the program: nothing may use it before it knows of
+    /// that.
+    pub fn create_in_memory(&mut self, value: u64, site: Site) -> ObjectId {
+        let thread = self.current;
+        let before = self.open(thread).created;
+        let object = self.create(value);
+        if self.rules.clocks {
+            if self.events.is_some() {
+                let access = Access { thread, write: true, site };
+                self.creations.push((self.path.len(), object, access));
+            }
+            self.note(Effect::Made(object, site));
+        } else {
+            self.makers.made(object, (thread, before));
+        }
+        object
     }
 
     /// The running thread creates an object.
@@ -295,6 +322,8 @@ impl Run {
         let index = open.spawned;
         open.spawned += 1;
         let child = self.names.thread(parent, index);
+        let created = self.open(parent).created;
+        self.makers.born(child, (parent, created));
         let open = self.open(child);
         open.created = 1;
         let token = self.names.object(child, 0);
@@ -342,6 +371,7 @@ impl Run {
     /// memory is to be explored and this is new, the exploration must begin again, with all writes
     /// kept. Addresses that the program stores must then be the same in all executions.
     pub fn weaken(&mut self, order: Order, fence: bool) {
+        self.makers.is_weak |= order != Order::SequentiallyConsistent;
         let over = self.ending.as_ref().is_some_and(|ending| *ending != Ending::Restart);
         if !self.rules.rc11 || self.epilogue.is_some() || over {
             return;
@@ -370,6 +400,20 @@ impl Run {
         }
     }
 
+    /// Sees to it that clocks are kept where the running thread may use an object without knowing of its creation.
+    fn watch_creations(&mut self, next: &Next) {
+        if self.rules.clocks || self.epilogue.is_some() || self.ending.is_some() {
+            return;
+        }
+        if let Next::Operation(operation) = next {
+            self.makers.used(self.current, operation.object);
+        }
+        if self.makers.may_race() {
+            self.rules.clocks = true;
+            self.ending = Some(Ending::Restart);
+        }
+    }
+
     /// Whether the running thread, which is about to yield, has done nothing since it last did. Then it
     /// does not have to, unless it goes on like that for too long.
     pub fn has_just_yielded(&mut self) -> bool {
@@ -390,6 +434,7 @@ impl Run {
             }
             next => next,
         };
+        self.watch_creations(&next);
         let thread = self.current;
         let history = self.state.thread(thread).history;
         let open = self.open(thread);
@@ -464,8 +509,8 @@ impl Run {
         let before = self.value_of(operation.object);
         let result = self.state.apply(step);
         self.raced.extend(self.state.take_raced());
-        if self.rules.mixed {
-            // An atomic write may race with a plain read.
+        if self.rules.clocks {
+            // With a plain read, or with the creation of the object.
             self.note_race();
         }
         if operation.action == Action::ComparePointer {

@@ -3,8 +3,7 @@
 //! Invariant: everything a thread can find out from an operation enters its history, as the
 //! version of what it read (the last write, the last release, the final history of a joined
 //! thread), never as a value: two writers may write equal numbers after unequal plain data.
-//! What is absorbed is a function of the happens-before graph, so the number of histories never
-//! exceeds the number of graphs.
+//! What is absorbed is a function of the graph, so there are never more histories than graphs.
 
 use super::thread::Leaving;
 use super::values::{Channel, ONCE_DONE, ONCE_RUNNING, WAITING, WAITS, WRITER};
@@ -532,6 +531,7 @@ impl ExecutionState {
                 Publish::Reader => clocks.release_by_reader(id, operation.object),
             }
         }
+        clocks.uses(id, operation.object, publish != Publish::Nothing, operation.site);
         clocks.tick(id);
     }
 }

@@ -277,6 +277,11 @@ impl ExecutionState {
                 }
             }
             Effect::AddSender(object) => self.objects[object.index()].value += SENDER,
+            Effect::Made(object, site) => {
+                if let Some(clocks) = self.clocks.as_mut().filter(|_| self.rules.clocks) {
+                    clocks.made(thread, object, site);
+                }
+            }
             Effect::Access(cell, write, site) => {
                 if let Some(clocks) = self.clocks.as_mut().filter(|_| self.rules.clocks) {
                     clocks.access(thread, cell, write, site);
