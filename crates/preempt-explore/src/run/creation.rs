@@ -3,8 +3,8 @@
 //! The creation of an object writes the memory that it lies in. A thread that learns of the object without
 //! synchronisation may find that memory as it was before, which is a data race like any other (see `race.rs`). Every
 //! thread knows what its ancestors had made when it was born, and what it has made itself. Only a program in which a
-//! thread uses something else, and in which some order is weaker than SeqCst, needs clocks to judge creations by:
-//! whatever else hands an object on synchronises.
+//! thread uses something else, and whose memory is weak, needs clocks to judge creations by: whatever else hands an
+//! object on synchronises.
 //!
 //! What a thread uses follows from its history, and every history is executed once. So a program that needs clocks is
 //! noticed before the exploration ends.
@@ -21,8 +21,6 @@ pub(super) struct Creations {
     makers: Vec<Option<Maker>>,
     /// By thread: its parent, and how many objects that had made.
     births: Vec<Maker>,
-    /// In this execution or an earlier one, an order weaker than SeqCst was used.
-    pub(super) is_weak: bool,
     /// In this execution or an earlier one, a thread used an object that it did not know from birth.
     pub(super) hands_on: bool,
 }
@@ -52,11 +50,6 @@ impl Creations {
     /// A thread uses an object.
     pub(super) fn used(&mut self, thread: ThreadId, object: ObjectId) {
         self.hands_on = self.hands_on || !self.knows_from_birth(thread, object);
-    }
-
-    /// Whether the creations of this program can race, as far as is known.
-    pub(super) fn may_race(&self) -> bool {
-        self.is_weak && self.hands_on
     }
 
     fn knows_from_birth(&self, mut thread: ThreadId, object: ObjectId) -> bool {

@@ -371,7 +371,6 @@ impl Run {
     /// memory is to be explored and this is new, the exploration must begin again, with all writes
     /// kept. Addresses that the program stores must then be the same in all executions.
     pub fn weaken(&mut self, order: Order, fence: bool) {
-        self.makers.is_weak |= order != Order::SequentiallyConsistent;
         let over = self.ending.as_ref().is_some_and(|ending| *ending != Ending::Restart);
         if !self.rules.rc11 || self.epilogue.is_some() || over {
             return;
@@ -408,7 +407,7 @@ impl Run {
         if let Next::Operation(operation) = next {
             self.makers.used(self.current, operation.object);
         }
-        if self.makers.may_race() {
+        if self.rules.weak && self.makers.hands_on {
             self.rules.clocks = true;
             self.ending = Some(Ending::Restart);
         }
