@@ -21,8 +21,6 @@ pub(super) struct Creations {
     makers: Vec<Option<Maker>>,
     /// By thread: its parent, and how many objects that had made.
     births: Vec<Maker>,
-    /// In this execution or an earlier one, a thread used an object that it did not know from birth.
-    pub(super) hands_on: bool,
 }
 
 impl Creations {
@@ -47,12 +45,8 @@ impl Creations {
         self.births[child.index()] = parent;
     }
 
-    /// A thread uses an object.
-    pub(super) fn used(&mut self, thread: ThreadId, object: ObjectId) {
-        self.hands_on = self.hands_on || !self.knows_from_birth(thread, object);
-    }
-
-    fn knows_from_birth(&self, mut thread: ThreadId, object: ObjectId) -> bool {
+    /// Whether a thread has made an object, or an ancestor of it had when it was born.
+    pub(super) fn is_known_from_birth(&self, mut thread: ThreadId, object: ObjectId) -> bool {
         let Some(&Some((maker, before))) = self.makers.get(object.index()) else { return true };
         let mut known = u32::MAX;
         while thread != maker {
@@ -80,7 +74,8 @@ mod tests {
         creations.made(object(2), (child, 0));
         creations.born(grandchild, (child, 1));
         creations.made(object(3), (child, 1));
-        let known = |thread| [0, 1, 2, 3, 4].map(|n| creations.knows_from_birth(thread, object(n)));
+        let known =
+            |thread| [0, 1, 2, 3, 4].map(|n| creations.is_known_from_birth(thread, object(n)));
         assert_eq!(known(main), [true, true, false, false, true]);
         assert_eq!(known(child), [true, false, true, true, true]);
         assert_eq!(known(grandchild), [true, false, true, false, true]);

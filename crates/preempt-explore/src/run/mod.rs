@@ -13,6 +13,7 @@ mod trail;
 
 use crate::loops::Conduct;
 use crate::race::{Access, Race};
+use crate::state::Objects;
 use crate::{
     Action, Cut, Effect, ExecutionState, Move, Names, Next, ObjectId, Operation, Order, Rules,
     Site, Source, Status, Thread, ThreadId,
@@ -202,6 +203,7 @@ impl Run {
     pub fn new(names: Names, rules: Rules, step_limit: usize) -> Self {
         let mut state = ExecutionState::new(rules);
         state.loops = names.loops();
+        state.objects = Objects::unshared();
         Run {
             state,
             path: Vec::new(),
@@ -298,7 +300,7 @@ impl Run {
                 self.creations.push((self.path.len(), object, access));
             }
             self.note(Effect::Made(object, site));
-        } else {
+        } else if self.rules.weak {
             self.makers.made(object, (thread, before));
         }
         object
@@ -323,7 +325,9 @@ impl Run {
         open.spawned += 1;
         let child = self.names.thread(parent, index);
         let created = self.open(parent).created;
-        self.makers.born(child, (parent, created));
+        if self.rules.weak {
+            self.makers.born(child, (parent, created));
+        }
         let open = self.open(child);
         open.created = 1;
         let token = self.names.object(child, 0);
@@ -401,13 +405,11 @@ impl Run {
 
     /// Sees to it that clocks are kept where the running thread may use an object without knowing of its creation.
     fn watch_creations(&mut self, next: &Next) {
-        if self.rules.clocks || self.epilogue.is_some() || self.ending.is_some() {
+        if !self.rules.weak || self.rules.clocks || self.ending.is_some() {
             return;
         }
-        if let Next::Operation(operation) = next {
-            self.makers.used(self.current, operation.object);
-        }
-        if self.rules.weak && self.makers.hands_on {
+        let Next::Operation(operation) = next else { return };
+        if !self.makers.is_known_from_birth(self.current, operation.object) {
             self.rules.clocks = true;
             self.ending = Some(Ending::Restart);
         }
