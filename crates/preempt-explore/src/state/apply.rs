@@ -61,7 +61,7 @@ impl ExecutionState {
         if self.is_kept(step.thread) {
             return self.hash ^ self.access_term(step) ^ owed;
         }
-        self.hash ^ self.term_of(step.thread, self.touch(step)) ^ owed
+        self.hash ^ self.term_of(self.action_name(step.thread), self.touch(step)) ^ owed
     }
 
     /// Executes the pending operation of a thread. Returns what the thread sees.
@@ -197,8 +197,7 @@ impl ExecutionState {
         mix(thread.key, u64::from(thread.steps))
     }
 
-    fn term_of(&self, id: ThreadId, touch: Touch) -> u128 {
-        let name = self.action_name(id);
+    fn term_of(&self, name: u64, touch: Touch) -> u128 {
         let mut hash = if touch.object == ObjectId::NONE {
             term(name, touch.stamp, 0, 0)
         } else {
@@ -217,8 +216,8 @@ impl ExecutionState {
     }
 
     fn record(&mut self, id: ThreadId, touch: Touch) {
-        self.hash ^= self.term_of(id, touch);
         let name = self.action_name(id);
+        self.hash ^= self.term_of(name, touch);
         if touch.timeout {
             self.last_timeout = name;
         }

@@ -68,7 +68,12 @@ impl ExecutionState {
         let choices = match operation.action {
             Action::NotifyOne => self.waiters(operation.object).max(1),
             Action::Choose => operation.first as u32,
-            _ => u32::from(self.is_enabled(id, thread)),
+            _ => {
+                if self.is_enabled(id, thread) {
+                    out.push(Move { thread: id, choice: 0 });
+                }
+                return;
+            }
         };
         out.extend((0..choices).map(|choice| Move { thread: id, choice }));
     }

@@ -217,7 +217,7 @@ pub(crate) struct Heap {
     /// The same by address: size, and the thread that freed it.
     freed_at: BTreeMap<usize, (usize, u32)>,
     /// How often memory was freed or used again, from 1 on; and some addresses that were not in freed memory, with that number then.
-    changes: u32,
+    pub(super) changes: u32,
     lookups: Lookups,
     /// Addresses of objects that were used, and whether memory with one of them was freed.
     objects: BTreeSet<usize>,
