@@ -113,9 +113,7 @@ pub(crate) fn render(sections: &[Section], head: &Head<'_>) -> String {
 /// The head of the table of bugs.
 pub(crate) const SEEDS: &str = "# Bugs in real crates\n\nWritten by `cargo run -p bench-real-crates -- --release --seeds`. The crates' own \
     tests are to find each bug, as published but for it. A cell has what the model that needs the fewest executions \
-    says, and how many of the models that were tried find it.\n\nWhat is not found: in cordyceps' queue a node that is linked \
-    without release has nothing but atomics that a tool could see, and preempt does not see the plain write that creates an atomic \
-    (`docs/src/weak-memory.md`); loom does. The values of burstq are in memory behind raw pointers, which neither tool \
+    says, and how many of the models that were tried find it.\n\nWhat is not found: the values of burstq are in memory behind raw pointers, which neither tool \
     sees. Where loom's process dies in maitake-sync it does so without the bug, too: threads that wait reach its limit of branches.\n\n| crate | bug | preempt | original |\n|---|---|---|---|\n";
 
 /// Whether a bug was found, by the model that needs the fewest executions.

@@ -180,6 +180,19 @@ impl Action {
         matches!(self, Action::Yield | Action::TakeToken)
     }
 
+    /// Whether it waits, and may do so for a limited time.
+    pub(crate) fn may_be_timed(self) -> bool {
+        matches!(
+            self,
+            Action::Reacquire
+                | Action::TakeToken
+                | Action::Receive
+                | Action::Lock
+                | Action::ReadLock
+                | Action::WriteLock
+        )
+    }
+
     /// Whether the result is the value of a number, as opposed to a fact about the schedule.
     pub fn is_number(self) -> bool {
         matches!(
@@ -313,6 +326,12 @@ impl Operation {
     pub const WAITS: u64 = 1;
     /// The same, where one that has failed is not enough.
     pub const WAITS_FOR_SUCCESS: u64 = 2;
+
+    /// Whether it may end without what it waits for.
+    pub(crate) fn may_time_out(&self) -> bool {
+        let timed = self.second == 1 || self.second == Operation::SPURIOUS;
+        timed && self.action.may_be_timed() || self.deadline.is_some()
+    }
 
     /// An operation on an object.
     pub fn new(action: Action, object: ObjectId, first: u64, second: u64, site: Site) -> Self {

@@ -1,8 +1,10 @@
-//! Data races on plain cells, by vector clocks.
+//! Data races on plain cells, and with the creation of objects, by vector clocks.
 //!
 //! Two accesses to a cell race if one is a write and neither happens before the other. In every
 //! execution in which no race occurs, switching threads at synchronisation only loses nothing;
 //! that is why cells are not scheduling points, and why they must be checked in each execution.
+//! The creation of an object of any kind is a plain write to the memory that it lies in, and races with every use that it
+//! does not happen before.
 //!
 //! An access to a number orders what its memory order says and no more, as in C++20: a relaxed store
 //! releases what was done before the last release fence, a read-modify-write continues the release
@@ -24,7 +26,7 @@ pub struct Access {
     pub site: Site,
 }
 
-/// Two unordered accesses to the same cell, at least one a write.
+/// Two unordered accesses to the same cell, at least one a write; or the creation of any object, and its use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Race {
     /// The cell.
@@ -33,6 +35,8 @@ pub struct Race {
     pub earlier: Access,
     /// The other.
     pub later: Access,
+    /// Whether the first one is the creation of the object.
+    pub creation: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -74,6 +78,8 @@ pub(crate) struct Clocks {
     /// Number of threads so far.
     width: usize,
     cells: FxHashMap<ObjectId, CellHistory>,
+    /// By object: its creation, if that is followed.
+    made: Vec<Option<(u32, Access)>>,
     execution: u64,
     race: Option<Race>,
 }
@@ -96,6 +102,7 @@ impl Clone for Clocks {
         if !(self.cells.is_empty() && source.cells.is_empty()) {
             self.cells.clone_from(&source.cells);
         }
+        self.made.clone_from(&source.made);
         self.execution = source.execution;
         self.race = source.race;
     }
@@ -108,6 +115,7 @@ impl Clocks {
         for clocks in [threads, objects, readers, released, unacquired] {
             clocks.clear();
         }
+        self.made.clear();
         self.execution += 1;
         self.race = None;
     }
@@ -178,6 +186,24 @@ impl Clocks {
         }
     }
 
+    /// A thread makes an object, and so writes its memory.
+    pub(crate) fn made(&mut self, thread: ThreadId, object: ObjectId, site: Site) {
+        let now = self.now(thread);
+        if self.made.len() <= object.index() {
+            self.made.resize(object.index() + 1, None);
+        }
+        self.made[object.index()] = Some((now, Access { thread, write: true, site }));
+    }
+
+    /// A thread uses an object, whose creation must happen before that. What the thread acquires by this very use counts.
+    pub(crate) fn uses(&mut self, thread: ThreadId, object: ObjectId, write: bool, site: Site) {
+        let Some(Some(made)) = self.made.get(object.index()) else { return };
+        if self.race.is_none() && !is_ordered(made, thread, self.threads.get(thread.index())) {
+            let later = Access { thread, write, site };
+            self.race = Some(Race { cell: object, earlier: made.1, later, creation: true });
+        }
+    }
+
     /// An atomic write to a number that is also read as plain memory. It races with such reads, not with
     /// other atomic accesses.
     pub(crate) fn atomic_write(&mut self, thread: ThreadId, object: ObjectId, site: Site) {
@@ -189,7 +215,7 @@ impl Clocks {
         history.atomic_writes.retain(|(_, access)| access.thread != thread);
         history.atomic_writes.push((now, later));
         if let Some((_, earlier)) = conflict.filter(|_| self.race.is_none()) {
-            self.race = Some(Race { cell: object, earlier, later });
+            self.race = Some(Race { cell: object, earlier, later, creation: false });
         }
     }
 
@@ -264,6 +290,7 @@ impl Clocks {
         ticks: u32,
     ) {
         let now = self.now(thread).saturating_sub(ticks);
+        self.uses(thread, cell, write, site);
         let clock = self.threads.get(thread.index());
         let later = Access { thread, write, site };
         let ordered = |access: &(u32, Access)| is_ordered(access, thread, clock);
@@ -276,7 +303,7 @@ impl Clocks {
             conflict = history.reads.iter().find(|r| !ordered(r)).copied();
         }
         if let Some((_, earlier)) = conflict.filter(|_| self.race.is_none()) {
-            self.race = Some(Race { cell, earlier, later });
+            self.race = Some(Race { cell, earlier, later, creation: false });
         }
         if write {
             history.write = Some((now, later));

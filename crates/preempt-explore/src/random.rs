@@ -36,6 +36,9 @@ impl Random {
         let thread = moves[index].thread;
         let count = moves.iter().filter(|m| m.thread == thread).count();
         let wanted = self.below(count);
+        if count == 1 {
+            return moves[index];
+        }
         moves.iter().filter(|m| m.thread == thread).nth(wanted).copied().unwrap_or(moves[index])
     }
 }

@@ -18,6 +18,8 @@ pub enum Effect {
     Assign(ObjectId, u64),
     /// A channel gets one more sender.
     AddSender(ObjectId),
+    /// The object that was created last lies in the memory of the program, which this writes.
+    Made(ObjectId, Site),
     /// A plain cell is read or (`true`) written.
     Access(ObjectId, bool, Site),
     /// The same access has lasted until the last operation of the thread.
@@ -35,6 +37,7 @@ impl PartialEq for Effect {
             (Effect::AddSender(a), Effect::AddSender(b)) => a == b,
             (Effect::Access(a, v, _), Effect::Access(b, w, _))
             | (Effect::AccessEnd(a, v, _), Effect::AccessEnd(b, w, _)) => a == b && v == w,
+            (Effect::Made(a, _), Effect::Made(b, _)) => a == b,
             (Effect::Fence(a), Effect::Fence(b)) => a == b,
             _ => false,
         }

@@ -30,6 +30,28 @@ fn a_lost_update_is_found_with_one_preemption() {
         assert_eq!(counter.load(Relaxed), 2, "lost update");
     });
     assert!(text.contains("lost update") && text.contains("1 preemption"), "{text}");
+    let test = "-- --exact a_lost_update_is_found_with_one_preemption\n";
+    let command = format!("cargo test -p preempt-loom --test loom_api {test}");
+    assert!(text.contains(&command), "{text}");
+}
+
+/// Nothing but atomics, published without release: what loom calls an access without synchronisation.
+#[test]
+fn a_new_object_must_be_published() {
+    let text = failure(|| {
+        let place = Arc::new(AtomicPtr::new(std::ptr::null_mut::<AtomicUsize>()));
+        let theirs = place.clone();
+        let thread = thread::spawn(move || {
+            theirs.store(Box::into_raw(Box::new(AtomicUsize::new(1))), Relaxed);
+        });
+        let object = place.load(Acquire);
+        if !object.is_null() {
+            // SAFETY: never freed.
+            unsafe { (*object).load(Relaxed) };
+        }
+        thread.join().unwrap();
+    });
+    assert!(text.contains("data race with a creation"), "{text}");
 }
 
 #[test]

@@ -34,12 +34,13 @@ pub(crate) struct Waiting {
     pub(crate) holder: Option<usize>,
 }
 
-/// An access to a plain cell that takes part in a data race.
+/// An access to a plain cell, or the creation of an object, that takes part in a data race.
 pub(crate) struct RacyAccess {
     /// How many steps come before it.
     pub(crate) position: usize,
     pub(crate) cell: ObjectId,
     pub(crate) access: Access,
+    pub(crate) creation: bool,
 }
 
 /// What an execution that was repeated showed.
@@ -64,7 +65,7 @@ pub(crate) fn evidence(runtime: &Runtime, run: Run, driver: &Replay, stack: usiz
         .collect();
     let diverged = driver.misses(&run);
     Evidence {
-        ending: run.ending.clone().unwrap_or(Ending::Abandoned),
+        ending: ending(&run),
         schedule: Schedule::of(&run),
         preemptions: run.preemptions,
         stale: run.stale,
@@ -79,6 +80,17 @@ pub(crate) fn evidence(runtime: &Runtime, run: Run, driver: &Replay, stack: usiz
         stack,
         steps: run.step_limit,
     }
+}
+
+/// How it ended, with threads numbered in the order of spawning.
+fn ending(run: &Run) -> Ending {
+    let mut ending = run.ending.clone().unwrap_or(Ending::Abandoned);
+    if let Ending::Race(race) = &mut ending {
+        for access in [&mut race.earlier, &mut race.later] {
+            access.thread = ThreadId(run.ordinal(access.thread) as u32);
+        }
+    }
+    ending
 }
 
 /// With threads numbered in the order of spawning.
@@ -111,17 +123,17 @@ fn panic(runtime: &Runtime, run: &Run) -> Option<(ThreadId, PanicNote)> {
     unseen.or(first).or(last).cloned()
 }
 
-/// The two accesses of a data race, and others to the same cell, with threads numbered in the order
+/// The two accesses of a data race, and others to the same object, with threads numbered in the order
 /// of spawning.
 fn racy(run: &Run) -> Vec<RacyAccess> {
     let Some(Ending::Race(race)) = run.ending else { return Vec::new() };
-    let own = |(_, cell, _): &&(usize, ObjectId, Access)| *cell == race.cell;
-    run.accesses
-        .iter()
-        .filter(own)
-        .map(|&(position, cell, access)| {
-            let thread = preempt_explore::ThreadId(run.ordinal(access.thread) as u32);
-            RacyAccess { position, cell, access: Access { thread, ..access } }
+    let creations = run.creations.iter().filter(|_| race.creation).map(|entry| (entry, true));
+    creations
+        .chain(run.accesses.iter().map(|entry| (entry, false)))
+        .filter(|((_, cell, _), _)| *cell == race.cell)
+        .map(|(&(position, cell, access), creation)| {
+            let thread = ThreadId(run.ordinal(access.thread) as u32);
+            RacyAccess { position, cell, access: Access { thread, ..access }, creation }
         })
         .collect()
 }

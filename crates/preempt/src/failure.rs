@@ -1,6 +1,6 @@
 //! A failing execution, as data and as text.
 
-use crate::evidence::{Evidence, RacyAccess};
+use crate::evidence::Evidence;
 use crate::lanes;
 use crate::quantities::{plural, preemptions, stale_choices};
 use crate::rt::{MemoryError, Trouble};
@@ -168,28 +168,21 @@ fn describe(evidence: &Evidence) -> Description {
             ),
         ),
         Ending::Race(race) => {
+            let [earlier, later] = [race.earlier, race.later].map(|a| thread(a.thread.index()));
+            let [made, site] = [race.earlier.site, race.later.site];
             let verb = |write| if write { "writes" } else { "reads" };
-            // Both may be at the same place, by different threads.
-            let last = evidence.racy.last().map(|racy| racy.access.thread);
-            let who = |access: &preempt_explore::Access, is_later: bool, other: &str| {
-                let same = |racy: &&RacyAccess| {
-                    racy.access.site == access.site
-                        && (Some(racy.access.thread) == last) == is_later
-                };
-                let index = evidence.racy.iter().rev().find(same).map(|r| r.access.thread.index());
-                index.map_or_else(|| other.to_string(), &thread)
+            let message = match race.creation {
+                true => format!(
+                    "data race with a creation: {earlier} makes an object at {made}, {later} uses it at {site}, and the \
+                     one does not happen before the other: its memory may not be initialised yet"
+                ),
+                false => format!(
+                    "data race on a plain cell: {earlier} {} at {made}, {later} {} at {site}, and neither happens \
+                     before the other",
+                    verb(race.earlier.write),
+                    verb(race.later.write),
+                ),
             };
-            let message = format!(
-                "data race on a plain cell: {} {} at {}, {} {} at {}, and neither happens before \
-                 the other",
-                who(&race.earlier, false, "one thread"),
-                verb(race.earlier.write),
-                race.earlier.site,
-                who(&race.later, true, "another"),
-                verb(race.later.write),
-                race.later.site
-            );
-            let site = race.later.site;
             (FailureKind::DataRace, message, site.file().into(), site.line())
         }
         Ending::StepLimit => {

@@ -1,6 +1,6 @@
 //! One failing execution as a picture: a lane per thread, time from top to bottom.
 
-use crate::evidence::{Evidence, line_of, writer};
+use crate::evidence::{Evidence, RacyAccess, line_of, writer};
 use crate::naming::binding;
 use preempt_core::{Change, Observations, ReadsFrom, Switch, Trace, TraceStep, Value, Waiting};
 use preempt_explore::{Access, Action, Ending, Event, Move, ObjectId, Operation, Site};
@@ -25,8 +25,13 @@ pub(crate) fn trace(evidence: &Evidence) -> (Trace, Vec<(String, String)>) {
     for position in 0..=events.len() {
         for racy in racy.iter().filter(|racy| racy.position == position) {
             let Access { thread, write, site } = racy.access;
-            let cell = names.name(racy.cell, "cell");
-            let verb = if write { "write" } else { "read" };
+            let used = events.iter().find(|event| event.operation.object == racy.cell);
+            let cell = names.name(racy.cell, used.map_or("cell", |e| kind(e.operation.action)));
+            let verb = match (racy.creation, write) {
+                (true, _) => "made",
+                (false, true) => "write",
+                (false, false) => "read",
+            };
             let switch = if last == thread.index() { Switch::None } else { Switch::Forced };
             last = thread.index();
             let text = format!("{cell}: {verb}, races");
@@ -43,6 +48,10 @@ pub(crate) fn trace(evidence: &Evidence) -> (Trace, Vec<(String, String)>) {
         let mut text = names.describe(event, threads);
         if is_weak {
             text.push_str(&origin(events, event));
+        }
+        let uses = |racy: &RacyAccess| racy.creation && racy.cell == event.operation.object;
+        if position + 1 == events.len() && racy.iter().any(uses) {
+            text.push_str(", races");
         }
         let mut step = step(thread, threads, event.operation.site, text, switch);
         step.changes = names.changes(event);

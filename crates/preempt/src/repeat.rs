@@ -10,15 +10,27 @@ pub(crate) fn command(name: Option<&str>) -> String {
     let thread = std::thread::current();
     let variable = |name: &str| std::env::var(name).ok();
     let (package, folder) = (variable("CARGO_PKG_NAME"), variable("CARGO_MANIFEST_DIR"));
-    let is_test = |program: &str| {
-        let tests = folder.as_ref().map(|folder| Path::new(folder).join("tests"));
-        tests.is_some_and(|tests| {
-            tests.join(format!("{program}.rs")).exists()
-                || tests.join(program).join("main.rs").exists()
-        })
-    };
+    let has =
+        |path: &str| folder.as_ref().is_some_and(|folder| Path::new(folder).join(path).exists());
     let harness = thread.name().filter(|name| *name != "main" && *name != "preempt");
-    compose(name, harness, package.as_deref(), program().as_deref(), is_test)
+    compose(name, harness, package.as_deref(), program().as_deref(), has)
+}
+
+/// The option of cargo that selects the test program, where the files of its package say which it is.
+fn option(package: &str, program: &str, has: impl Fn(&str) -> bool) -> Option<String> {
+    if has(&format!("tests/{program}.rs")) || has(&format!("tests/{program}/main.rs")) {
+        return Some(format!(" --test {program}"));
+    }
+    if has(&format!("src/bin/{program}.rs")) || has(&format!("src/bin/{program}/main.rs")) {
+        return Some(format!(" --bin {program}"));
+    }
+    let named_after_package = program == package.replace('-', "_");
+    match (has("src/lib.rs"), has("src/main.rs")) {
+        (true, false) if named_after_package => Some(" --lib".into()),
+        (false, true) if named_after_package => Some(format!(" --bin {package}")),
+        // A library and a program of the same name cannot be told apart.
+        _ => None,
+    }
 }
 
 /// The name of the test program, without the hash that cargo adds.
@@ -33,14 +45,14 @@ fn compose(
     harness: Option<&str>,
     package: Option<&str>,
     program: Option<&str>,
-    is_test: impl Fn(&str) -> bool,
+    has: impl Fn(&str) -> bool,
 ) -> String {
     let mut command = String::from("cargo test");
     if let Some(package) = package {
         command.push_str(&format!(" -p {package}"));
     }
-    if let Some(program) = program.filter(|program| is_test(program)) {
-        command.push_str(&format!(" --test {program}"));
+    if let (Some(package), Some(program)) = (package, program) {
+        command.push_str(&option(package, program, has).unwrap_or_default());
     }
     // The first part of a name is the crate, which the harness leaves out.
     let path =
@@ -58,7 +70,8 @@ mod tests {
     #[test]
     fn one_test_is_named() {
         let compose = |name, harness, package, program| {
-            compose(name, harness, package, program, |program| program == "spin")
+            let files = ["tests/spin.rs", "src/lib.rs", "src/bin/tool.rs"];
+            compose(name, harness, package, program, |path| files.contains(&path))
         };
         assert_eq!(
             compose(Some("spin::a::b"), Some("a::b"), Some("locks"), Some("spin")),
@@ -66,8 +79,18 @@ mod tests {
         );
         assert_eq!(
             compose(Some("locks::a::b"), None, Some("locks"), Some("locks")),
-            "cargo test -p locks -- --exact a::b"
+            "cargo test -p locks --lib -- --exact a::b"
         );
+        assert_eq!(
+            compose(Some("tool::a"), Some("a"), Some("spin-locks"), Some("tool")),
+            "cargo test -p spin-locks --bin tool -- --exact a"
+        );
+        assert_eq!(
+            compose(None, Some("a"), Some("spin-locks"), Some("spin_locks")),
+            "cargo test -p spin-locks --lib -- --exact a"
+        );
+        let both = |path: &str| path == "src/lib.rs" || path == "src/main.rs";
+        assert_eq!(option("locks", "locks", both), None);
         assert_eq!(compose(None, Some("a"), None, None), "cargo test -- --exact a");
         assert_eq!(compose(None, None, None, None), "cargo test");
     }

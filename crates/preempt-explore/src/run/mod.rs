@@ -5,6 +5,7 @@
 //! [`Run::schedule`] asks the strategy who goes next, executes that operation on the state and
 //! tells the runtime which thread to resume with which result.
 
+mod creation;
 mod cycle;
 mod epilogue;
 mod stopped;
@@ -12,10 +13,12 @@ mod trail;
 
 use crate::loops::Conduct;
 use crate::race::{Access, Race};
+use crate::state::Objects;
 use crate::{
     Action, Cut, Effect, ExecutionState, Move, Names, Next, ObjectId, Operation, Order, Rules,
     Site, Source, Status, Thread, ThreadId,
 };
+use creation::Creations;
 use stopped::{Epilogue, Suspect};
 use trail::Trail;
 
@@ -140,6 +143,8 @@ pub struct Run {
     pub events: Option<Vec<Event>>,
     /// Accesses to plain cells, with the number of steps before each, if steps are recorded.
     pub accesses: Vec<(usize, ObjectId, Access)>,
+    /// The same for creations of objects in memory, if they may race.
+    pub creations: Vec<(usize, ObjectId, Access)>,
     /// The rules in force; a runtime may extend them and ask for a restart.
     pub rules: Rules,
     /// Memory orders that accesses at these places are to have instead of their own.
@@ -169,6 +174,7 @@ pub struct Run {
     /// A loop to be tried out: its thread, and what kind of loop it is.
     pub(crate) probe: Option<(ThreadId, u64)>,
     pub(crate) names: Names,
+    makers: Creations,
     open: Vec<OpenSegment>,
     trail: Trail,
     pub(crate) moves: Vec<Move>,
@@ -197,6 +203,7 @@ impl Run {
     pub fn new(names: Names, rules: Rules, step_limit: usize) -> Self {
         let mut state = ExecutionState::new(rules);
         state.loops = names.loops();
+        state.objects = Objects::unshared();
         Run {
             state,
             path: Vec::new(),
@@ -208,6 +215,7 @@ impl Run {
             order: Vec::new(),
             events: None,
             accesses: Vec::new(),
+            creations: Vec::new(),
             rules,
             stronger: Vec::new(),
             step_limit,
@@ -223,6 +231,7 @@ impl Run {
             tried_loop: false,
             probe: None,
             names,
+            makers: Creations::default(),
             open: Vec::new(),
             trail: Trail::default(),
             moves: Vec::new(),
@@ -267,6 +276,8 @@ impl Run {
             events.clear();
         }
         self.accesses.clear();
+        self.creations.clear();
+        self.makers.clear();
         for open in &mut self.open {
             open.effects.clear();
             open.created = 0;
@@ -275,6 +286,24 @@ impl Run {
         }
         let token = self.create(0);
         self.state.threads[0].token = token;
+    }
+
+    /// The running thread creates an object that lies in the memory of the program: nothing may use it before it knows of
+    /// that.
+    pub fn create_in_memory(&mut self, value: u64, site: Site) -> ObjectId {
+        let thread = self.current;
+        let before = self.open(thread).created;
+        let object = self.create(value);
+        if self.rules.clocks {
+            if self.events.is_some() {
+                let access = Access { thread, write: true, site };
+                self.creations.push((self.path.len(), object, access));
+            }
+            self.note(Effect::Made(object, site));
+        } else if self.rules.weak {
+            self.makers.made(object, (thread, before));
+        }
+        object
     }
 
     /// The running thread creates an object.
@@ -295,6 +324,10 @@ impl Run {
         let index = open.spawned;
         open.spawned += 1;
         let child = self.names.thread(parent, index);
+        let created = self.open(parent).created;
+        if self.rules.weak {
+            self.makers.born(child, (parent, created));
+        }
         let open = self.open(child);
         open.created = 1;
         let token = self.names.object(child, 0);
@@ -370,6 +403,18 @@ impl Run {
         }
     }
 
+    /// Sees to it that clocks are kept where the running thread may use an object without knowing of its creation.
+    fn watch_creations(&mut self, next: &Next) {
+        if !self.rules.weak || self.rules.clocks || self.ending.is_some() {
+            return;
+        }
+        let Next::Operation(operation) = next else { return };
+        if !self.makers.is_known_from_birth(self.current, operation.object) {
+            self.rules.clocks = true;
+            self.ending = Some(Ending::Restart);
+        }
+    }
+
     /// Whether the running thread, which is about to yield, has done nothing since it last did. Then it
     /// does not have to, unless it goes on like that for too long.
     pub fn has_just_yielded(&mut self) -> bool {
@@ -390,6 +435,7 @@ impl Run {
             }
             next => next,
         };
+        self.watch_creations(&next);
         let thread = self.current;
         let history = self.state.thread(thread).history;
         let open = self.open(thread);
@@ -464,8 +510,8 @@ impl Run {
         let before = self.value_of(operation.object);
         let result = self.state.apply(step);
         self.raced.extend(self.state.take_raced());
-        if self.rules.mixed {
-            // An atomic write may race with a plain read.
+        if self.rules.clocks {
+            // With a plain read, or with the creation of the object.
             self.note_race();
         }
         if operation.action == Action::ComparePointer {

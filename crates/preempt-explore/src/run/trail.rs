@@ -1,8 +1,8 @@
 //! The steps of a long execution, to see whether it repeats itself (`cycle.rs`).
 
-use crate::mix::mix3;
-use crate::state::shape_of;
-use crate::{Action, Move, Operation, ThreadId};
+use crate::{Action, Move, ObjectId, Operation, ThreadId};
+use std::panic::Location;
+use std::ptr::null;
 
 /// Longest cycle that is recognised, in steps.
 const LONGEST: usize = 256;
@@ -10,10 +10,14 @@ const LONGEST: usize = 256;
 /// Shorter executions are not looked at.
 const LATE: usize = 512;
 
-/// What was done in a step.
+/// What was done in a step, and where. Yields are all the same: loops spin first, and yield later.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Step {
-    hash: u64,
+    choice: u32,
+    object: ObjectId,
+    action: Action,
+    place: *const Location<'static>,
+    result: u64,
     pub(super) thread: ThreadId,
     /// Whether it lets others run.
     pub(super) yields: bool,
@@ -44,10 +48,13 @@ impl Trail {
         if at < LATE {
             return;
         }
-        let hash = mix3(u64::from(step.choice), shape_of(operation), result);
-        let yields = step.choice == Move::TIMEOUT || operation.action == Action::Yield;
-        let is_visible = operation.action.is_number() || operation.action == Action::Yield;
-        self.0.push(Step { hash, thread: step.thread, yields, is_visible });
+        let Operation { action, object, site, .. } = *operation;
+        let pauses = action == Action::Yield;
+        let yields = step.choice == Move::TIMEOUT || pauses;
+        let is_visible = action.is_number() || pauses;
+        let place = if pauses { null() } else { std::ptr::from_ref(site) };
+        let Move { thread, choice } = step;
+        self.0.push(Step { choice, object, action, place, result, thread, yields, is_visible });
     }
 
     /// The length of the shortest cycle that the last steps have repeated so often.

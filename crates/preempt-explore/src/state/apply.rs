@@ -3,8 +3,7 @@
 //! Invariant: everything a thread can find out from an operation enters its history, as the
 //! version of what it read (the last write, the last release, the final history of a joined
 //! thread), never as a value: two writers may write equal numbers after unequal plain data.
-//! What is absorbed is a function of the happens-before graph, so the number of histories never
-//! exceeds the number of graphs.
+//! What is absorbed is a function of the graph, so there are never more histories than graphs.
 
 use super::thread::Leaving;
 use super::values::{Channel, ONCE_DONE, ONCE_RUNNING, WAITING, WAITS, WRITER};
@@ -62,7 +61,7 @@ impl ExecutionState {
         if self.is_kept(step.thread) {
             return self.hash ^ self.access_term(step) ^ owed;
         }
-        self.hash ^ self.term_of(step.thread, self.touch(step)) ^ owed
+        self.hash ^ self.term_of(self.action_name(step.thread), self.touch(step)) ^ owed
     }
 
     /// Executes the pending operation of a thread. Returns what the thread sees.
@@ -198,8 +197,7 @@ impl ExecutionState {
         mix(thread.key, u64::from(thread.steps))
     }
 
-    fn term_of(&self, id: ThreadId, touch: Touch) -> u128 {
-        let name = self.action_name(id);
+    fn term_of(&self, name: u64, touch: Touch) -> u128 {
         let mut hash = if touch.object == ObjectId::NONE {
             term(name, touch.stamp, 0, 0)
         } else {
@@ -218,8 +216,8 @@ impl ExecutionState {
     }
 
     fn record(&mut self, id: ThreadId, touch: Touch) {
-        self.hash ^= self.term_of(id, touch);
         let name = self.action_name(id);
+        self.hash ^= self.term_of(name, touch);
         if touch.timeout {
             self.last_timeout = name;
         }
@@ -532,6 +530,7 @@ impl ExecutionState {
                 Publish::Reader => clocks.release_by_reader(id, operation.object),
             }
         }
+        clocks.uses(id, operation.object, publish != Publish::Nothing, operation.site);
         clocks.tick(id);
     }
 }

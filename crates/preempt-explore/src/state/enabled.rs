@@ -29,7 +29,7 @@ impl ExecutionState {
         }
         let stuck = out.is_empty();
         let late = stuck || self.fired < self.rules.timeouts;
-        if late || self.due > 0 || self.woken < self.rules.spurious {
+        if self.has_timed_waits && (late || self.due > 0 || self.woken < self.rules.spurious) {
             self.timeouts(late, stuck, out);
         }
         if stuck {
@@ -58,6 +58,7 @@ impl ExecutionState {
             && self.is_enabled(id, thread)
     }
 
+    #[inline]
     fn moves_of(&self, id: ThreadId, out: &mut Vec<Move>) {
         let thread = &self.threads[id.index()];
         if thread.status != Status::Ready {
@@ -67,7 +68,12 @@ impl ExecutionState {
         let choices = match operation.action {
             Action::NotifyOne => self.waiters(operation.object).max(1),
             Action::Choose => operation.first as u32,
-            _ => u32::from(self.is_enabled(id, thread)),
+            _ => {
+                if self.is_enabled(id, thread) {
+                    out.push(Move { thread: id, choice: 0 });
+                }
+                return;
+            }
         };
         out.extend((0..choices).map(|choice| Move { thread: id, choice }));
     }
@@ -92,14 +98,9 @@ impl ExecutionState {
             }
             let possible = match operation.action {
                 Action::Reacquire => thread.waiting != ObjectId::NONE,
-                Action::TakeToken
-                | Action::Receive
-                | Action::Lock
-                | Action::ReadLock
-                | Action::WriteLock => !self.is_enabled(id, thread),
-                _ => false,
+                _ => !self.is_enabled(id, thread),
             };
-            if possible {
+            if operation.action.may_be_timed() && possible {
                 out.push(Move { thread: id, choice: Move::TIMEOUT });
             }
         }
@@ -140,7 +141,10 @@ impl ExecutionState {
 
     /// Whether some wait could end because time is up, but so many have that others come first, which can move.
     pub(crate) fn withholds_timeouts(&self, moves: &[Move]) -> bool {
-        if self.fired < self.rules.timeouts || moves.iter().all(|m| m.choice == Move::TIMEOUT) {
+        if !self.has_timed_waits
+            || self.fired < self.rules.timeouts
+            || moves.iter().all(|m| m.choice == Move::TIMEOUT)
+        {
             return false;
         }
         let mut timeouts = Vec::new();
@@ -152,9 +156,12 @@ impl ExecutionState {
     pub(crate) fn withholds_deadlines(&self, moves: &[Move]) -> bool {
         let distant = |t: &Thread| t.operation.deadline.is_some_and(|deadline| deadline.distant);
         let waits = |t: &Thread| t.status == Status::Ready && distant(t);
-        self.threads.iter().any(waits) && moves.iter().any(|m| m.choice != Move::TIMEOUT)
+        self.has_timed_waits
+            && self.threads.iter().any(waits)
+            && moves.iter().any(|m| m.choice != Move::TIMEOUT)
     }
 
+    #[inline]
     pub(crate) fn is_enabled(&self, id: ThreadId, thread: &Thread) -> bool {
         let operation = &thread.operation;
         let value = || self.objects[operation.object.index()].value;

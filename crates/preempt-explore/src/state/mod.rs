@@ -29,7 +29,7 @@ use crate::race::{Clocks, Race};
 use crate::virtual_time::Times;
 use crate::weak::Weak;
 use crate::{Action, Effect, Next, ObjectId, Operation, ThreadId};
-use objects::Objects;
+pub(crate) use objects::Objects;
 use std::sync::Arc;
 pub(crate) use thread::{LONGEST_CYCLE, Rounds};
 use thread::{Solo, Watch};
@@ -45,6 +45,8 @@ pub struct ExecutionState {
     pub(crate) reading: Vec<(ThreadId, ObjectId)>,
     pub(crate) hash: u128,
     pub(crate) fired: u32,
+    /// Whether some thread has come to a wait that may end without what it waits for.
+    pub(crate) has_timed_waits: bool,
     /// The latest deadline that has come.
     pub(crate) due: u64,
     /// Name of the last timeout: they use up a common budget, so their order matters.
@@ -83,6 +85,7 @@ impl Clone for ExecutionState {
         self.reading.clone_from(&source.reading);
         self.hash = source.hash;
         self.fired = source.fired;
+        self.has_timed_waits = source.has_timed_waits;
         self.due = source.due;
         self.last_timeout = source.last_timeout;
         self.rules = source.rules;
@@ -116,6 +119,7 @@ impl ExecutionState {
             reading: Vec::new(),
             hash: 0,
             fired: 0,
+            has_timed_waits: false,
             due: 0,
             last_timeout: 0,
             rules,
@@ -143,6 +147,7 @@ impl ExecutionState {
         self.reading.clear();
         self.hash = 0;
         self.fired = 0;
+        self.has_timed_waits = false;
         self.due = 0;
         self.last_timeout = 0;
         self.rules = rules;
@@ -277,6 +282,11 @@ impl ExecutionState {
                 }
             }
             Effect::AddSender(object) => self.objects[object.index()].value += SENDER,
+            Effect::Made(object, site) => {
+                if let Some(clocks) = self.clocks.as_mut().filter(|_| self.rules.clocks) {
+                    clocks.made(thread, object, site);
+                }
+            }
             Effect::Access(cell, write, site) => {
                 if let Some(clocks) = self.clocks.as_mut().filter(|_| self.rules.clocks) {
                     clocks.access(thread, cell, write, site);
@@ -309,6 +319,7 @@ impl ExecutionState {
             Next::Operation(operation) => {
                 thread_state.status = Status::Ready;
                 thread_state.operation = operation;
+                self.has_timed_waits |= operation.may_time_out();
                 if operation.urgent {
                     self.urgent = Some(thread);
                 }

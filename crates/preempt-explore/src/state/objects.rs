@@ -2,7 +2,8 @@
 //!
 //! A search copies states all the time, and a test may make thousands of objects of which it uses a
 //! few (a slab with 4,096 shards). The first objects are a plain vector; the others come in
-//! blocks that copies of a state share until one of them writes.
+//! blocks that copies of a state share until one of them writes. A state that is never copied keeps all of them in the
+//! vector.
 
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
@@ -29,15 +30,28 @@ const NEAR: usize = 128;
 const BLOCK: usize = 64;
 
 /// All objects, by number.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Objects {
     near: Vec<Object>,
+    /// How many are in `near`, at most.
+    most_near: usize,
     far: Vec<Arc<[Object; BLOCK]>>,
     /// Number of objects; the last block may have room for more.
     count: usize,
 }
 
+impl Default for Objects {
+    fn default() -> Self {
+        Objects { near: Vec::new(), most_near: NEAR, far: Vec::new(), count: 0 }
+    }
+}
+
 impl Objects {
+    /// No objects yet, and none of them will be shared.
+    pub(crate) fn unshared() -> Self {
+        Objects { most_near: usize::MAX, ..Objects::default() }
+    }
+
     pub(crate) fn get(&self, index: usize) -> Option<&Object> {
         (index < self.count).then(|| &self[index])
     }
@@ -55,8 +69,8 @@ impl Objects {
             return;
         }
         self.count = count;
-        self.near.resize(count.min(NEAR), Object::default());
-        let blocks = count.saturating_sub(NEAR).div_ceil(BLOCK);
+        self.near.resize(count.min(self.most_near), Object::default());
+        let blocks = count.saturating_sub(self.most_near).div_ceil(BLOCK);
         while self.far.len() < blocks {
             self.far.push(Arc::new([Object::default(); BLOCK]));
         }
@@ -65,6 +79,7 @@ impl Objects {
     /// As the derived `clone_from`, which would allocate.
     pub(crate) fn copy_from(&mut self, source: &Self) {
         self.near.clone_from(&source.near);
+        self.most_near = source.most_near;
         self.far.clone_from(&source.far);
         self.count = source.count;
     }
@@ -78,7 +93,7 @@ impl Index<usize> for Objects {
         match self.near.get(index) {
             Some(object) => object,
             None => {
-                let far = index - NEAR;
+                let far = index - self.most_near;
                 &self.far[far / BLOCK][far % BLOCK]
             }
         }
@@ -88,10 +103,10 @@ impl Index<usize> for Objects {
 impl IndexMut<usize> for Objects {
     #[inline]
     fn index_mut(&mut self, index: usize) -> &mut Object {
-        if index < NEAR {
+        if index < self.most_near {
             return &mut self.near[index];
         }
-        let far = index - NEAR;
+        let far = index - self.most_near;
         &mut Arc::make_mut(&mut self.far[far / BLOCK])[far % BLOCK]
     }
 }

@@ -6,7 +6,7 @@ pub struct Rules {
     /// Follow what each thread has read, for loops that yield. Costs time; switched on when a
     /// thread yields for the first time.
     pub watch: bool,
-    /// Keep vector clocks. Costs time; switched on when a plain cell is touched.
+    /// Keep vector clocks. Costs time; switched on when a plain cell is touched, or when a creation may race.
     pub clocks: bool,
     /// Some number is read as plain memory, so that atomic writes may race. Needs clocks.
     pub mixed: bool,

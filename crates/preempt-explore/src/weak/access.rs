@@ -270,6 +270,7 @@ impl ExecutionState {
             clocks.atomic_write(id, operation.object, operation.site);
         }
         let released = clocks.kept_number(id, plan.order, joins, plan.writes.is_some());
+        clocks.uses(id, operation.object, plan.writes.is_some(), operation.site);
         let read = source.map(|write| write.name);
         if self.rules.strong {
             let writes = plan.writes.map(|_| name);

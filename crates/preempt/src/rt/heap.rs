@@ -182,6 +182,17 @@ pub(super) const END: usize = BLOCKS + SPACE;
 /// Freed memory that is kept until the end of an execution, at most.
 const MOST_FREED: usize = 1 << 28;
 
+/// Addresses whose last lookup is kept.
+const LOOKUPS: usize = 64;
+
+struct Lookups([(usize, u32); LOOKUPS]);
+
+impl Default for Lookups {
+    fn default() -> Self {
+        Lookups([(0, 0); LOOKUPS])
+    }
+}
+
 /// The allocations of one execution.
 #[derive(Default)]
 pub(crate) struct Heap {
@@ -205,6 +216,9 @@ pub(crate) struct Heap {
     freed_bytes: usize,
     /// The same by address: size, and the thread that freed it.
     freed_at: BTreeMap<usize, (usize, u32)>,
+    /// How often memory was freed or used again, from 1 on; and some addresses that were not in freed memory, with that number then.
+    pub(super) changes: u32,
+    lookups: Lookups,
     /// Addresses of objects that were used, and whether memory with one of them was freed.
     objects: BTreeSet<usize>,
     pub(super) frees_objects: bool,
@@ -253,6 +267,7 @@ impl Heap {
         }
         self.freed_bytes = 0;
         self.freed_at.clear();
+        self.changes = self.changes.wrapping_add(1);
         self.error = None;
     }
 
@@ -297,6 +312,7 @@ impl Heap {
         self.freed_bytes -= layout.size();
         let block = self.freed.remove(position).block;
         self.freed_at.remove(&block.addr());
+        self.changes = self.changes.wrapping_add(1);
         Some(block)
     }
 
@@ -325,6 +341,7 @@ impl Heap {
         self.freed_bytes += layout.size();
         self.freed.push(Freed { block, layout, owner: self.current });
         self.freed_at.insert(block.addr(), (layout.size(), self.current));
+        self.changes = self.changes.wrapping_add(1);
         true
     }
 
@@ -333,8 +350,16 @@ impl Heap {
         if self.reuses.is_some() {
             self.objects.insert(address);
         }
+        let known = &mut self.lookups.0[address / size_of::<u64>() % LOOKUPS];
+        if *known == (address, self.changes) {
+            return None;
+        }
+        *known = (address, self.changes);
         let (&start, &(size, thread)) = self.freed_at.range(..=address).next_back()?;
-        (address - start < size).then_some(ThreadId(thread))
+        (address - start < size).then(|| {
+            known.0 = 0;
+            ThreadId(thread)
+        })
     }
 
     fn index(&mut self) {

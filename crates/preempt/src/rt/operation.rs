@@ -29,6 +29,8 @@ pub(crate) fn perform(runtime: *mut Runtime, operation: Operation) -> u64 {
     // SAFETY: callers pass the runtime in `CURRENT`. The borrow ends with this statement.
     let named = unsafe { (*runtime).named.take() };
     // SAFETY: as above.
+    let changes = unsafe { (*runtime).heap().changes };
+    // SAFETY: as above.
     if unsafe { (*runtime).is_spinning(&operation) } {
         // SAFETY: as above.
         yield_now(unsafe { &mut *runtime }, operation.site);
@@ -40,10 +42,13 @@ pub(crate) fn perform(runtime: *mut Runtime, operation: Operation) -> u64 {
         // SAFETY: as above; `me` is the running thread.
         Step::Wait(me) => unsafe { suspend(&raw mut (*runtime).fibers, me) },
     };
-    if let Some((_, address)) = named.filter(|(object, _)| *object == operation.object) {
-        // Others have run since the operation was announced.
-        // SAFETY: as above.
-        unsafe { (*runtime).check_address(address) };
+    // Others have run since the operation was announced.
+    // SAFETY: as above.
+    if unsafe { (*runtime).heap().changes } != changes {
+        if let Some((_, address)) = named.filter(|(object, _)| *object == operation.object) {
+            // SAFETY: as above.
+            unsafe { (*runtime).check_address(address) };
+        }
     }
     // SAFETY: as above.
     unsafe { (*runtime).note(&operation, result) };

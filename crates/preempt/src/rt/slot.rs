@@ -20,10 +20,11 @@ impl Slot {
         let slot = Slot::unregistered();
         if let Some(runtime) = current() {
             let _paused = Paused::new();
-            let object = runtime.run().create(value);
+            let site = std::panic::Location::caller();
+            let object = runtime.run().create_in_memory(value, site);
             slot.set(runtime.registry.epoch, object);
             if runtime.run().events.is_some() {
-                runtime.registry.origins.insert(object, std::panic::Location::caller());
+                runtime.registry.origins.insert(object, site);
             }
         }
         slot

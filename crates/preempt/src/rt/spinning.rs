@@ -21,26 +21,57 @@ struct Attempt {
     times: u32,
 }
 
+/// What a thread has done since it last did something new.
+#[derive(Default)]
+struct Attempts {
+    list: Vec<Attempt>,
+    /// A number for each of them, to find it by.
+    tags: Vec<u32>,
+    /// Whether one of them may have been repeated so often that it is due.
+    is_due: bool,
+    /// Where the last one was found. What follows it in the list was done after it.
+    last: usize,
+}
+
+impl Attempts {
+    fn clear(&mut self) {
+        self.list.clear();
+        self.tags.clear();
+        self.is_due = false;
+    }
+
+    fn position(&self, operation: &Operation) -> Option<usize> {
+        let next = self.last + 1;
+        if self.list.get(next).is_some_and(|attempt| attempt.is(operation)) {
+            return Some(next);
+        }
+        let tag = tag_of(operation);
+        let tags = self.tags.iter().enumerate().filter(|(_, other)| **other == tag);
+        tags.map(|(at, _)| at).find(|&at| self.list[at].is(operation))
+    }
+}
+
 /// What threads have done since they last did something new.
 #[derive(Default)]
-pub(super) struct Spinning(Vec<Vec<Attempt>>);
+pub(super) struct Spinning(Vec<Attempts>);
 
 impl Spinning {
     /// A new execution begins.
     pub(super) fn begin(&mut self) {
-        self.0.iter_mut().for_each(Vec::clear);
+        self.0.iter_mut().for_each(Attempts::clear);
     }
 
     /// Whether a thread that is about to do this has done it so often that it spins.
     pub(super) fn is_due(&self, thread: ThreadId, operation: &Operation) -> bool {
         let due = |attempt: &Attempt| attempt.times >= OFTEN && attempt.is(operation);
-        self.0.get(thread.index()).is_some_and(|attempts| attempts.iter().any(due))
+        let Some(attempts) = self.0.get(thread.index()) else { return false };
+        attempts.is_due && attempts.list.iter().any(due)
     }
 
     /// A thread has done this, with this result.
     pub(super) fn note(&mut self, thread: ThreadId, operation: &Operation, result: u64) {
         if self.0.len() <= thread.index() {
-            self.0.resize_with(thread.index() + 1, Vec::new);
+            self.0.resize_with(thread.index() + 1, Attempts::default);
         }
         let attempts = &mut self.0[thread.index()];
         let Operation { site, object, action, first, second, .. } = *operation;
@@ -61,20 +92,35 @@ impl Spinning {
         let operands = (first, second);
         let new = Attempt { site, object, action, operands, result, times: 1 };
         let only_reads = action == Action::Load || !action.is_number();
-        let known = attempts.iter().position(|attempt| attempt.is(operation));
-        let same = known
-            .is_some_and(|at| (attempts[at].operands, attempts[at].result) == (operands, result));
+        let known = attempts.position(operation);
+        attempts.last = known.unwrap_or(attempts.list.len());
+        let list = &mut attempts.list;
+        let same =
+            known.is_some_and(|at| (list[at].operands, list[at].result) == (operands, result));
         if !same && !only_reads {
             // Something new: whatever was repeated before, the thread makes progress.
-            attempts.iter_mut().for_each(|attempt| attempt.times = 0);
+            list.iter_mut().for_each(|attempt| attempt.times = 0);
+            attempts.is_due = false;
         }
         match known {
-            Some(at) if same => attempts[at].times += 1,
-            Some(at) => attempts[at] = new,
-            None if attempts.len() < LONGEST => attempts.push(new),
+            Some(at) if same => {
+                list[at].times += 1;
+                attempts.is_due |= list[at].times >= OFTEN;
+            }
+            Some(at) => list[at] = new,
+            None if list.len() < LONGEST => {
+                list.push(new);
+                attempts.tags.push(tag_of(operation));
+            }
             None => {}
         }
     }
+}
+
+/// Most attempts differ in this.
+fn tag_of(operation: &Operation) -> u32 {
+    let place = std::ptr::from_ref(operation.site).addr() as u32;
+    place.rotate_left(16) ^ operation.object.0
 }
 
 impl Attempt {
