@@ -1,6 +1,6 @@
 //! Properties of public models beside Spin: full and reduced, states and processor seconds.
 //!
-//! `lab public-properties FOLDER [--seconds N]` takes every model below a folder whose first level are repositories
+//! `lab public-properties FOLDER [--seconds N] [--minutes N]` takes every model below a folder whose first level are repositories
 //! (`owner+name`, fetched by hand: none is kept here). A property is an `ltl` block, a never claim, or, where there
 //! is neither, "no assertion violated, no invalid end state". Spin's side is `spin -a`, `gcc -O2` and the run of `pan`, of
 //! which the run alone counts; ours is the whole command. Both get the same time.
@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// What `gcc` gets beside `-O2`, of which the first is without reduction.
 const GCC: [&str; 2] =
@@ -80,21 +81,26 @@ struct Row {
 pub(crate) fn run(options: &Options) -> Result<String> {
     let mut arguments = options.rest.iter();
     let folder = PathBuf::from(arguments.next().context("which folder has the models?")?);
-    let mut seconds = 20;
+    let (mut seconds, mut minutes) = (20, u64::MAX);
     while let Some(argument) = arguments.next() {
+        let mut number = || arguments.next().with_context(|| format!("{argument} needs a number"));
         match argument.as_str() {
-            "--seconds" => {
-                seconds = arguments.next().context("--seconds needs a number")?.parse()?
-            }
+            "--seconds" => seconds = number()?.parse()?,
+            "--minutes" => minutes = number()?.parse()?,
             other => bail!("unknown option {other}"),
         }
     }
     let mut models = Vec::new();
     collect(&folder, &mut models)?;
+    let start = Instant::now();
     let mut rows = Vec::new();
     let mut left_out: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (number, file) in models.iter().enumerate() {
         let model = file.strip_prefix(&folder)?.display().to_string();
+        if start.elapsed().as_secs() / 60 >= minutes {
+            left_out.entry("the time was up before").or_default().push(model);
+            continue;
+        }
         eprintln!("{} of {}: {model}", number + 1, models.len());
         let Some(properties) = properties(file) else {
             left_out.entry("Spin does not accept the model").or_default().push(model);
