@@ -2,6 +2,7 @@
 //!
 //! A verifier is generated and compiled once per model and set of flags, and kept while the lab runs.
 
+use crate::tool;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -34,6 +35,41 @@ pub(crate) fn run(file: &str, spin: &str, gcc: &str, pan: &str) -> Option<Number
     Some(numbers)
 }
 
+/// As [`run`], with at most so many seconds, and the processor time as `seconds`; also whether the search ended early.
+pub(crate) fn timed(file: &str, gcc: &str, pan: &str, limit: u64) -> Option<(Numbers, bool)> {
+    let folder = verifier(file, "", gcc)?;
+    let limit = limit.to_string();
+    let mut command = tool::timed("timeout".as_ref());
+    command.args([limit.as_str(), "./pan"]).args(words(pan)).current_dir(&folder);
+    let output = command.output().ok()?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let truncated = ["max search depth too small", "out of memory", "reached -DMEMLIM"];
+    let is_truncated =
+        output.status.code() == Some(124) || truncated.iter().any(|t| said.contains(t));
+    let numbers = parse(&said)?;
+    Some((Numbers { seconds: tool::processor_seconds(&output.stderr)?, ..numbers }, is_truncated))
+}
+
+/// What `spin -a` said.
+pub(crate) struct Generated {
+    pub(crate) text: String,
+    /// Whether anything runs beside the model.
+    pub(crate) has_claim: bool,
+}
+
+/// Generates a verifier only; `None` if that fails.
+pub(crate) fn generate(file: &str) -> Option<Generated> {
+    let folder = folder("generated");
+    copy_neighbours(Path::new(file), &folder)?;
+    let name = Path::new(file).file_name()?.to_str()?;
+    let output = Command::new("spin").args(["-a", name]).current_dir(&folder).output().ok()?;
+    let source = std::fs::read_to_string(folder.join("pan.h"));
+    let _ = std::fs::remove_dir_all(&folder);
+    let source = output.status.success().then_some(source.ok()?)?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    Some(Generated { text, has_claim: source.contains("define NCLAIMS\t") })
+}
+
 /// Where the compiled verifier is.
 fn verifier(file: &str, spin: &str, gcc: &str) -> Option<PathBuf> {
     static BUILT: OnceLock<Mutex<HashMap<String, Option<PathBuf>>>> = OnceLock::new();
@@ -45,17 +81,9 @@ fn verifier(file: &str, spin: &str, gcc: &str) -> Option<PathBuf> {
 }
 
 fn build(file: &str, spin: &str, gcc: &str, number: usize) -> Option<PathBuf> {
-    let folder = std::env::temp_dir()
-        .join(format!("preempt-lab-{}", std::process::id()))
-        .join(number.to_string());
-    std::fs::create_dir_all(&folder).ok()?;
+    let folder = folder(&number.to_string());
     let file = Path::new(file);
-    // Models may include their neighbours.
-    for entry in std::fs::read_dir(file.parent()?).ok()?.flatten() {
-        if entry.path().is_file() {
-            std::fs::copy(entry.path(), folder.join(entry.file_name())).ok()?;
-        }
-    }
+    copy_neighbours(file, &folder)?;
     let succeeds = |program: &str, arguments: Vec<&str>| {
         let output = Command::new(program).args(arguments).current_dir(&folder).output();
         output.is_ok_and(|output| output.status.success())
@@ -65,6 +93,22 @@ fn build(file: &str, spin: &str, gcc: &str, number: usize) -> Option<PathBuf> {
     let mut compile = vec!["-O2", "-w", "-o", "pan", "pan.c"];
     compile.extend(words(gcc));
     (succeeds("spin", generate) && succeeds("gcc", compile)).then_some(folder)
+}
+
+/// A folder of this run.
+fn folder(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("preempt-lab-{}", std::process::id())).join(name)
+}
+
+/// Models may include their neighbours.
+fn copy_neighbours(file: &Path, folder: &Path) -> Option<()> {
+    std::fs::create_dir_all(folder).ok()?;
+    for entry in std::fs::read_dir(file.parent()?).ok()?.flatten() {
+        if entry.path().is_file() {
+            std::fs::copy(entry.path(), folder.join(entry.file_name())).ok()?;
+        }
+    }
+    Some(())
 }
 
 fn words(text: &str) -> Vec<&str> {

@@ -5,8 +5,9 @@
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 /// The numbers of one run.
@@ -45,12 +46,44 @@ pub(crate) fn root() -> &'static Path {
 
 /// Runs `preempt check FILE ARGUMENTS --json` in the repository.
 pub(crate) fn check(file: &str, arguments: &str) -> Result<Run> {
-    let output = Command::new(binary()?)
-        .args(["check", file])
-        .args(arguments.split_whitespace())
-        .arg("--json")
-        .current_dir(root())
-        .output()?;
+    let mut command = Command::new(binary()?);
+    let output = command.args(checking(file, arguments)).current_dir(root()).output()?;
+    understand(&output, (file, arguments))
+}
+
+/// The same, and its processor seconds.
+pub(crate) fn timed_check(file: &str, arguments: &str) -> Result<(Run, f64)> {
+    let mut command = timed(binary()?.as_os_str());
+    let output = command.args(checking(file, arguments)).current_dir(root()).output()?;
+    let seconds = processor_seconds(&output.stderr).context("the shell has not told the time")?;
+    Ok((understand(&output, (file, arguments))?, seconds))
+}
+
+/// A program whose processor time will be told by the shell, on standard error.
+pub(crate) fn timed(program: &OsStr) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", "\"$0\" \"$@\"; code=$?; times >&2; exit $code"]).arg(program);
+    command
+}
+
+/// What `times` said of a shell's children, at the end.
+pub(crate) fn processor_seconds(said: &[u8]) -> Option<f64> {
+    let said = String::from_utf8_lossy(said);
+    let of = |time: &str| {
+        let (minutes, seconds) = time.strip_suffix('s')?.split_once('m')?;
+        Some(minutes.parse::<f64>().ok()? * 60.0 + seconds.parse::<f64>().ok()?)
+    };
+    said.lines().last()?.split_whitespace().map(of).sum()
+}
+
+fn checking<'a>(file: &'a str, arguments: &'a str) -> Vec<&'a str> {
+    let mut words = vec!["check", file];
+    words.extend(arguments.split_whitespace());
+    words.push("--json");
+    words
+}
+
+fn understand(output: &Output, (file, arguments): (&str, &str)) -> Result<Run> {
     if !matches!(output.status.code(), Some(0 | 1 | 3)) {
         let complaint = String::from_utf8_lossy(&output.stderr);
         bail!("preempt check {file} {arguments}: {complaint}");

@@ -146,6 +146,13 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
             if spin_flags::generates(&arguments) && code == ExitCode::SUCCESS {
                 pan::write(&arguments)?;
             }
+            if spin_flags::verifies(&arguments) && is_verdict(code) {
+                // Spin has answered, whatever the answer is, and leaves its verifier behind.
+                if let Err(failure) = pan::write_verifier(&arguments) {
+                    output::complain(&failure.to_string());
+                }
+                return Ok(ExitCode::SUCCESS);
+            }
             Ok(code)
         }
         Command::Completions { shell } => {
@@ -159,6 +166,11 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
             Ok(ExitCode::SUCCESS)
         }
     }
+}
+
+/// Whether a command ended with an answer.
+fn is_verdict(code: ExitCode) -> bool {
+    [0, 1, 3].into_iter().any(|known| code == ExitCode::from(known))
 }
 
 /// The man page of one command, or of all.

@@ -17,6 +17,53 @@ pub(crate) fn write(words: &[String]) -> Result<(), Failure> {
         .map_err(|error| Failure::io("write", Path::new(FILE), &error))
 }
 
+/// Leaves an executable file `pan` behind for a command line of Spin's that contains `-run`, as Spin does: it runs the same again,
+/// with further options of its own. A file that is there stays if it is no such file, or if it is the one that runs now.
+pub(crate) fn write_verifier(words: &[String]) -> Result<(), Failure> {
+    let program = std::env::current_exe().ok();
+    let program = program.as_deref().and_then(Path::to_str).unwrap_or("preempt");
+    let path = Path::new("pan");
+    let script = script(program, words);
+    if std::fs::read(path).is_ok_and(|present| !is_outdated(&present, &script)) {
+        return Ok(());
+    }
+    let written = std::fs::write(path, script + REST).and_then(|()| make_executable(path));
+    written.map_err(|error| Failure::io("write", path, &error))
+}
+
+const OPENING: &str = "#!/bin/sh\n# Written by `preempt spin -run`: runs it again.\nexec";
+/// What the script is run with.
+const REST: &str = " \"$@\"\n";
+
+/// The script without what it is run with.
+fn script(program: &str, words: &[String]) -> String {
+    let words = [program, "spin"].into_iter().chain(words.iter().map(String::as_str));
+    words.fold(OPENING.to_string(), |mut text, word| {
+        _ = write!(text, " '{}'", word.replace('\'', r"'\''"));
+        text
+    })
+}
+
+/// Whether a file is a script of another command than the one that runs now.
+fn is_outdated(present: &[u8], script: &str) -> bool {
+    let Some(present) = std::str::from_utf8(present).ok().and_then(|text| text.strip_suffix(REST))
+    else {
+        return false;
+    };
+    present.starts_with(OPENING) && !script.starts_with(present)
+}
+
+#[cfg(unix)]
+fn make_executable(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755))
+}
+
+#[cfg(not(unix))]
+fn make_executable(_path: &Path) -> std::io::Result<()> {
+    Ok(())
+}
+
 fn source(program: &str, words: &[String]) -> String {
     let mut text = String::from(
         "/* Written by `preempt spin -a`: starts preempt on the model, with Spin's switches and options. */\n\
@@ -68,5 +115,16 @@ mod tests {
     fn words_are_spelled_as_in_c() {
         assert_eq!(quoted(r#"a "b" \ ??="#), r#""a \"b\" \\ \?\?=""#);
         assert_eq!(quoted("é\n"), r#""\303\251\012""#);
+    }
+
+    #[test]
+    fn a_verifier_is_replaced_by_that_of_another_model_only() {
+        let words = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
+        let one = script("preempt", &words("-run it's.pml"));
+        assert_eq!(one, format!(r"{OPENING} 'preempt' 'spin' '-run' 'it'\''s.pml'"));
+        let present = (one.clone() + REST).into_bytes();
+        assert!(!is_outdated(&present, &script("preempt", &words("-run it's.pml -e"))));
+        assert!(is_outdated(&present, &script("preempt", &words("-run b.pml"))));
+        assert!(!is_outdated(b"\x7fELF", &one));
     }
 }

@@ -36,7 +36,10 @@ enum Job {
 
 /// Every flag with its equivalent: the documentation's table, and `preempt explain spin`.
 pub(crate) const TABLE: &[(&str, &str)] = &[
-    ("-run, -search", "preempt check"),
+    (
+        "-run, -search",
+        "preempt check; ends with exit code 0 whatever the verdict, and leaves a file pan",
+    ),
     (
         "-a (alone)",
         "pan.c is written, which starts `preempt spin -run` with what it is compiled and run with",
@@ -186,6 +189,11 @@ const OF_VERIFIER: &[&str] = &[
 pub(crate) fn generates(words: &[String]) -> bool {
     let is = |wanted: &str| words.iter().any(|word| word == wanted);
     is("-a") && !is("-run") && !is("-search")
+}
+
+/// Whether these words ask for a verification.
+pub(crate) fn verifies(words: &[String]) -> bool {
+    words.iter().any(|word| word == "-run" || word == "-search")
 }
 
 /// Whether these words ask for a version.

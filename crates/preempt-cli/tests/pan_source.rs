@@ -24,7 +24,7 @@ fn a_verifier_is_generated_compiled_and_run() {
     std::fs::write(folder.join("m.pml"), text).expect("written");
     let version = run(preempt, &["spin", "-V"], &folder);
     assert!(printed(&version).contains("Spin Version 6"), "{version:?}");
-    for (least, code) in [("1", 0), ("2", 1)] {
+    for (least, errors) in [("1", 0), ("2", 1)] {
         let define = format!("-DLEAST={least}");
         let made = run(preempt, &["spin", "-a", "-o3", &define, "m.pml"], &folder);
         assert!(made.status.success(), "{made:?}");
@@ -32,8 +32,9 @@ fn a_verifier_is_generated_compiled_and_run() {
         let compiled = run("cc", &switches, &folder);
         assert!(compiled.status.success(), "{compiled:?}");
         let found = run("./pan", &["-m10000", "-c1"], &folder);
-        assert_eq!(found.status.code(), Some(code), "{found:?}");
-        assert!(printed(&found).contains(&format!("errors: {code}")), "{found:?}");
+        // As Spin's does, whatever it finds.
+        assert_eq!(found.status.code(), Some(0), "{found:?}");
+        assert!(printed(&found).contains(&format!("errors: {errors}")), "{found:?}");
         assert!(printed(&found).contains("pan: elapsed time"), "{found:?}");
         assert!(String::from_utf8_lossy(&found.stderr).contains("--memory 512M"), "{found:?}");
     }

@@ -324,7 +324,11 @@ fn models_cannot_command_the_terminal() {
         on("replay", &missing, &[&trace]),
         preempt(&["ltl", escape]),
         preempt(&["explain", escape]),
-        preempt(&["spin", "-run", &path.to_string_lossy()]),
+        Command::new(env!("CARGO_BIN_EXE_preempt"))
+            .args(["spin", "-run", &path.to_string_lossy()])
+            .current_dir(folder())
+            .output()
+            .expect("the command runs"),
     ] {
         let text = said(&output);
         assert!(!text.is_empty());

@@ -188,6 +188,46 @@ fn all_trails_are_saved_and_print_what_spin_prints() {
     let _ = fs::remove_dir_all(&folder);
 }
 
+/// As many trails as Spin saves, in its order and its words, with and without reduction: a generator of tests takes each by its
+/// number. What it relies on besides is that the command ends well, and that there is a verifier to remove.
+#[test]
+fn the_trails_of_all_violations_are_spins() {
+    if !preempt_testing::peers(&["spin", &compiler()]) {
+        return;
+    }
+    let models = [
+        "byte x, y; chan q = [2] of { byte };
+         proctype p(byte k) { byte l; l = k; x = x + l; l++; if :: q!l :: y++; l = 0 fi; assert(x != 3 || y != 1) }
+         init { byte n; do :: n < 2 -> n++ :: break od; atomic { run p(1); run p(2) }; _nr_pr == 1; assert(false) }",
+        "mtype = { a, b }; chan c = [0] of { mtype, byte }; byte done;
+         active [2] proctype S() { byte i; do :: i < 2 -> c!a(i); i++ :: i > 0 -> c!b(_pid); break od; done++ }
+         active proctype R() { byte v, w; end: do :: c?a(v) -> w = w + v :: c?b(v) -> assert(w != v); w = 0 od }
+         active proctype T() { done == 2; assert(false) }",
+    ];
+    for (number, model) in models.into_iter().enumerate() {
+        for (ours, theirs) in [(&[][..], "-DREDUCE"), (&["-noreduce"], "-DNOREDUCE")] {
+            let name = format!("all {number}{theirs}");
+            let (mine, spins) = (folder(&name, model), folder(&(name + " of Spin"), model));
+            let line = [&["spin", "-run", "-E", "-c0", "-e"][..], ours, &["m.pml"]].concat();
+            let output = Command::new(PREEMPT).args(line).current_dir(&mine).output().unwrap();
+            assert_eq!(output.status.code(), Some(0));
+            assert!(mine.join("pan").exists());
+            run(&spins, "spin", &["-a", "m.pml"]);
+            run(&spins, &compiler(), &["-w", "-O0", "-DSAFETY", theirs, "-o", "pan", "pan.c"]);
+            run(&spins, "./pan", &["-E", "-c0", "-e"]);
+            let trail = |folder: &Path, at: usize| {
+                fs::read_to_string(folder.join(format!("m.pml{at}.trail"))).ok()
+            };
+            let count = (1..).take_while(|at| trail(&spins, *at).is_some()).count();
+            assert!(count > 2, "{count}");
+            for at in 1..=count + 1 {
+                assert_eq!(trail(&mine, at), trail(&spins, at), "{at} of {count}: {model}");
+            }
+            let _ = (fs::remove_dir_all(&mine), fs::remove_dir_all(&spins));
+        }
+    }
+}
+
 /// Trails of all example models that are violated, both ways.
 #[test]
 fn example_models_are_followed_both_ways() {

@@ -9,6 +9,8 @@ use preempt_check::search::compressed_if_full;
 use preempt_check::search::concurrent::nested_concurrent;
 use preempt_check::search::lasso::{preemptions_to_everywhere, shorten_cycle};
 use preempt_check::search::nested::{NestedOptions, Scheme, nested};
+#[cfg(feature = "promela")]
+use preempt_check::search::nested_shared::{Pilot, pilot};
 use preempt_check::store::{Compact, Exact, Store, Tree};
 use preempt_check::{
     Budget, Executor, Finding, Frontier, Plan, Preemptions, Reduction, Storage, available_memory,
@@ -105,6 +107,56 @@ fn can_share(property: &dyn Property, scheme: Scheme) -> bool {
         Scheme::SourceState(_) => reader.is_some_and(|reader| reader.is_normal_form()),
         Scheme::IntermediateState => false,
     }
+}
+
+/// So many product states show whether a reduction is worth it.
+#[cfg(feature = "promela")]
+const PILOT: u64 = 1 << 13;
+
+/// One of so many states at least must be narrowed by a reduction.
+#[cfg(feature = "promela")]
+const LEAST_NARROWED: f64 = 1.0 / 256.0;
+
+/// How much more product states of each system state are made up for, for each part of these that is narrowed.
+#[cfg(feature = "promela")]
+const NARROWING: f64 = 8.0;
+
+/// Whether a search of the SI normal form with reduction may be expected to store no more than one of the automaton
+/// as it is without. The normal form has more states, because each remembers a letter, so reduction has to make up for
+/// that. A small search is made both ways and the outcomes are compared. Of a large one the beginnings are: how many product
+/// states there are for each state of the system, and how many of these reduction makes a difference to. Few are enough:
+/// in a protocol one of 150 made five times fewer states.
+#[cfg(feature = "promela")]
+pub(crate) fn reduction_pays(
+    engine: Engine<'_>,
+    normal: &dyn Property,
+    plain: &dyn Property,
+    question: &Question<'_>,
+) -> bool {
+    let request = question.request;
+    let exact = matches!(request.storage, Storage::Auto | Storage::Exact);
+    if request.fair || request.is_bounded() || !exact || request.elsewhere.is_some() {
+        return true;
+    }
+    let pilot_search = |property: &dyn Property, scheme, most| {
+        let product = Product::new(engine.system(), property, question.stutter);
+        let job = Job { system: &product, shared: None, question };
+        job.with_budget(job.memory(), scheme, |budget, options| {
+            pilot(engine.system(), property, question.stutter, budget, options, most)
+        })
+    };
+    let Some(reduced) = pilot_search(normal, question.scheme, PILOT) else { return true };
+    if reduced.is_violated {
+        return true;
+    }
+    let Some(full) = pilot_search(plain, Scheme::Full, reduced.states) else { return true };
+    if full.is_violated || reduced.is_whole {
+        let is_smaller = full.is_whole && full.states < reduced.states;
+        return !full.is_violated && !is_smaller;
+    }
+    let narrowed = reduced.narrowed as f64 / reduced.expanded.max(1) as f64;
+    let of_each = |pilot: Pilot| pilot.states as f64 / pilot.expanded.max(1) as f64;
+    narrowed >= LEAST_NARROWED && of_each(reduced) <= of_each(full) * (1.0 + NARROWING * narrowed)
 }
 
 /// As [`check`], where a state expression may have no value: in SI normal form every letter leads

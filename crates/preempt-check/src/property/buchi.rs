@@ -27,6 +27,11 @@ impl Buchi {
         Buchi { automaton, alphabet, mask, propositions }
     }
 
+    /// The system's propositions that it is about.
+    pub fn propositions(&self) -> &[usize] {
+        &self.propositions
+    }
+
     /// The state before anything was read: all initial states at once.
     fn start(&self) -> u32 {
         self.automaton.len() as u32

@@ -24,6 +24,7 @@ pub(crate) mod shared;
 
 pub use bounded::simplest::{Simplest, simplest};
 pub use cycles::{concurrent, lasso, nested, nested_shared, nested_together};
+pub use safety::depth_first::{Found, each_violation};
 pub use sampling::SAMPLERS;
 pub use shared::compressed::compressed_if_full;
 pub use shared::trace::{along_states, states_after};

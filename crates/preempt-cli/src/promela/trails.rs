@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::output;
 use preempt_core::Claim;
 use preempt_promela::interpret::trail::Trail;
-use preempt_verify::promela::{Checker, Property, Violations, plain};
+use preempt_verify::promela::{Checker, Property};
 use std::path::{Path, PathBuf};
 
 /// Saves the executions, and says how many. `saved` counts through all properties.
@@ -29,23 +29,14 @@ pub(super) fn save(
         }
         return Ok("--trails: of executions that violate a claim the simplest is saved".into());
     }
-    let system = plain(checker.model, checker.settings, checker.control).map_err(failed)?;
-    let request = checker.request;
-    let give_up = || checker.control.is_over();
-    let violations = Violations {
-        assertions: request.assertions,
-        deadlocks: request.deadlocks,
-        most: request.max_errors,
-        memory: request.memory,
-        give_up: &give_up,
-    };
     let mut failure = None;
-    let complete = violations.each(&system, &mut |steps| {
+    let complete = checker.each_violation(&mut |system, steps| {
         let trail = Trail { steps: steps.to_vec(), cycle_start: None };
         if failure.is_none() {
             failure = output::write(&next(), &system.write_trail(&trail)).err();
         }
     });
+    let complete = complete.map_err(failed)?;
     if let Some(failure) = failure {
         return Err(failure);
     }

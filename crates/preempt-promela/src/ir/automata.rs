@@ -15,6 +15,12 @@ pub struct Automaton {
 }
 
 impl Automaton {
+    /// Whether it contains an assertion.
+    pub fn asserts(&self) -> bool {
+        let moves = self.states.iter().flat_map(|state| &state.transitions);
+        moves.into_iter().any(|transition| !transition.asserts.is_empty())
+    }
+
     /// Whether some accept state can be passed again and again: otherwise no infinite execution is accepted.
     pub fn has_accepting_cycle(&self) -> bool {
         let targets =

@@ -1,10 +1,11 @@
 //! Never claims as properties.
 
+use super::literals::{constant, literals};
 use preempt_check::property::{Property, PropertyMove};
 use preempt_core::{Describe, Fault};
 use preempt_ltl::{Cube, Edge};
 use preempt_promela::interpret::Interpreter;
-use preempt_promela::ir::Automaton;
+use preempt_promela::ir::{Automaton, Program};
 
 /// A never claim that runs beside the system.
 pub(crate) struct NeverClaim<'a> {
@@ -67,42 +68,48 @@ impl Property for NeverClaim<'_> {
     }
 }
 
-/// The claim as a Büchi automaton over its own propositions, and which of the system's these are.
-/// `None` where it says more than an automaton can: assertions, or too many propositions. `literals`
-/// says which propositions say the same.
+/// The claim as a Büchi automaton over its own propositions, and which of the system's these are; `None` where these are
+/// too many. A failed assertion is taken for the end of the claim.
 pub(crate) fn as_buchi(
     automaton: &Automaton,
-    literals: &[(usize, bool)],
+    program: &Program,
 ) -> Option<(preempt_ltl::Automaton, Vec<usize>)> {
+    let literals = literals(program);
     let mut propositions: Vec<usize> = Vec::new();
     let mut literal = |index: u32| {
+        if let Some(value) = constant(program, index as usize) {
+            return Some(Condition::Constant(value));
+        }
         let (index, sign) = literals[index as usize];
         let known = propositions.iter().position(|p| *p == index);
         let number = known.unwrap_or_else(|| {
             propositions.push(index);
             propositions.len() - 1
         });
-        (number < 64).then_some((number as u32, sign))
+        (number < 64).then_some(Condition::Literal(number as u32, sign))
     };
+    let failed = automaton.states.len() as u32;
     let mut edges = Vec::new();
     for state in &automaton.states {
         let mut list = Vec::new();
         // `None` once the others cover everything.
         let mut none_of_the_others = Some(Cube::default());
         for transition in &state.transitions {
-            if !transition.asserts.is_empty() {
-                return None;
-            }
             let label = match transition.proposition {
                 Some(index) => {
-                    let (number, sign) = literal(index)?;
+                    let condition = literal(index)?;
                     none_of_the_others = none_of_the_others
-                        .and_then(|others| others.and(Cube::literal(number, !sign)));
-                    Some(Cube::literal(number, sign))
+                        .and_then(|others| others.and(condition.negated().cube()?));
+                    condition.cube()
                 }
                 None => none_of_the_others,
             };
-            list.extend(label.map(|label| Edge { target: transition.target, label }));
+            let Some(label) = label else { continue };
+            list.push(Edge { target: transition.target, label });
+            for (index, _) in &transition.asserts {
+                let fails = literal(*index)?.negated().cube().and_then(|cube| label.and(cube));
+                list.extend(fails.map(|label| Edge { target: failed, label }));
+            }
         }
         if state.is_end {
             let itself = edges.len() as u32;
@@ -110,7 +117,32 @@ pub(crate) fn as_buchi(
         }
         edges.push(list);
     }
-    let accepting = automaton.states.iter().map(|s| s.is_accept || s.is_end).collect();
-    let buchi = preempt_ltl::Automaton::new(vec![automaton.entry], edges, accepting);
+    edges.push(vec![Edge { target: failed, label: Cube::default() }]);
+    let accepting = automaton.states.iter().map(|s| s.is_accept || s.is_end).chain([true]);
+    let buchi = preempt_ltl::Automaton::new(vec![automaton.entry], edges, accepting.collect());
     Some((buchi, propositions))
+}
+
+/// What a proposition of a claim asks for.
+#[derive(Clone, Copy)]
+enum Condition {
+    Constant(bool),
+    Literal(u32, bool),
+}
+
+impl Condition {
+    fn negated(self) -> Self {
+        match self {
+            Condition::Constant(value) => Condition::Constant(!value),
+            Condition::Literal(number, sign) => Condition::Literal(number, !sign),
+        }
+    }
+
+    /// The letters that satisfy it; `None` for none.
+    fn cube(self) -> Option<Cube> {
+        match self {
+            Condition::Constant(value) => value.then(Cube::default),
+            Condition::Literal(number, sign) => Some(Cube::literal(number, sign)),
+        }
+    }
 }

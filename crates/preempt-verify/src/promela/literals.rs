@@ -26,6 +26,19 @@ pub(super) fn literals(program: &Program) -> Vec<(usize, bool)> {
     result
 }
 
+/// The value of a proposition that has the same in all states.
+pub(super) fn constant(program: &Program, index: usize) -> Option<bool> {
+    let mut id = program.propositions[index];
+    let mut sign = true;
+    while let Expr::Unary(UnaryOp::Not, inner) = program.expr(id) {
+        (id, sign) = (*inner, !sign);
+    }
+    match program.expr(id) {
+        Expr::Const(number) => Some((*number != 0) == sign),
+        _ => None,
+    }
+}
+
 /// A text that two expressions share only if they are true together, and whether it is meant or its
 /// negation; `None` when the evaluation may fail.
 fn truth(program: &Program, id: ExprId) -> Option<(String, bool)> {

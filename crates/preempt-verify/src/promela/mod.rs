@@ -16,7 +16,6 @@ mod vacuity;
 mod watch;
 
 pub use check::{Checked, Checker};
-pub use each_violation::Violations;
 pub use formula::{Violating, violating};
 pub use selection::{Property, Selection, select};
 pub use truncations::{Truncations, along as truncations_along};

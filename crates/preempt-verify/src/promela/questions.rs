@@ -3,7 +3,6 @@
 use super::Property;
 use super::claim::{NeverClaim, as_buchi};
 use super::formula::numbered;
-use super::literals::literals;
 use crate::endless::{self, Sequences};
 use crate::engine::Engine;
 use crate::error::Refusal;
@@ -13,11 +12,11 @@ use preempt_check::property::{
     self, Buchi, NonProgress, Product, PropertyMove, Stutter, StutterInvariant,
 };
 use preempt_check::search::nested::Scheme;
-use preempt_check::{Reduction, conclude};
+use preempt_check::{Reduction, Search, Storage, conclude};
 use preempt_core::{Claim, Fault, FaultKind, System, Verdict, ViolationKind, grouped};
 use preempt_ltl::{Formula, Invariance, automaton_invariance, formula_invariance, translate};
 use preempt_promela::interpret::Interpreter;
-use preempt_promela::ir::Program;
+use preempt_promela::ir::{Automaton, Program};
 use preempt_promela::model::Model;
 use preempt_promela::syntax::formula_too_large;
 
@@ -55,6 +54,12 @@ impl property::Property for Bystander {
         Fault { kind: FaultKind::Claim, message: String::new(), file: String::new(), line: 0 }
     }
 }
+
+/// Said where [`cycles::reduction_pays`] denies it.
+const REDUCES_LITTLE: &str = "with this property it would leave out less than it adds";
+
+/// Said of a never claim whose language is not known to be stutter invariant.
+const NOT_INVARIANT: &str = "the never claim is not known to be stutter invariant";
 
 /// Why [`cycles::check_if_evaluable`] could not tell.
 const NO_VALUE: &str = "a state expression may have no value (index, division, channel)";
@@ -143,33 +148,49 @@ impl Job<'_> {
             ))
         };
         if let Scheme::SourceState(_) = question.scheme {
-            let literals = literals(self.interpreter.program());
-            let converted = as_buchi(automaton, &literals)
-                .filter(|(buchi, _)| automaton_invariance(buchi) == Invariance::Invariant);
-            let normal = converted
-                .and_then(|(buchi, propositions)| StutterInvariant::new(&buchi, propositions));
-            match normal {
+            match self.invariant_claim(automaton) {
+                None => question.reduce_not(NOT_INVARIANT),
                 Some(_) if has_accept_labels(self.interpreter.program()) => {
                     question.reduce_not("processes have accept labels besides those of the claim");
                 }
-                Some(normal)
-                    if self.can_fault(0..self.interpreter.program().propositions.len()) =>
-                {
-                    let reduced = question.clone();
-                    let claim =
-                        cycles::check_if_evaluable(engine, self.interpreter, &normal, reduced)?;
-                    if let Some(claim) = claim {
-                        return Ok(claim);
+                Some(forms) => match self.check_invariant(engine, forms, question.clone())? {
+                    // Which assertion failed is seen without reduction.
+                    Ok(claim) if automaton.asserts() && claim.verdict == Verdict::Violated => {
+                        question.scheme = Scheme::Full;
                     }
-                    question.reduce_not(NO_VALUE);
-                }
-                Some(normal) => {
-                    return cycles::check(engine, self.interpreter, &normal, question);
-                }
-                None => question.reduce_not("the never claim is not known to be stutter invariant"),
+                    Ok(claim) => return Ok(claim),
+                    Err(reason) => question.reduce_not(reason),
+                },
             }
         }
         cycles::check(engine, self.interpreter, &raw, question)
+    }
+
+    /// A never claim in SI normal form and as it is, if its language is known to be stutter invariant.
+    fn invariant_claim(&self, automaton: &Automaton) -> Option<(StutterInvariant, Buchi)> {
+        let (buchi, propositions) = as_buchi(automaton, self.interpreter.program())?;
+        if automaton_invariance(&buchi) != Invariance::Invariant {
+            return None;
+        }
+        let normal = StutterInvariant::new(&buchi, propositions.clone())?;
+        Some((normal, Buchi::new(buchi, propositions)))
+    }
+
+    /// Checks a property in SI normal form with reduction, or says why not.
+    fn check_invariant(
+        &self,
+        engine: Engine<'_>,
+        (normal, plain): (StutterInvariant, Buchi),
+        question: Question<'_>,
+    ) -> Result<Result<Claim, &'static str>, Error> {
+        if !cycles::reduction_pays(engine, &normal, &plain, &question) {
+            return Ok(Err(REDUCES_LITTLE));
+        }
+        if !self.can_fault(plain.propositions().iter().copied()) {
+            return cycles::check(engine, self.interpreter, &normal, question).map(Ok);
+        }
+        let claim = cycles::check_if_evaluable(engine, self.interpreter, &normal, question)?;
+        Ok(claim.ok_or(NO_VALUE))
     }
 
     /// Whether a claim can be matched to its end: a matter of finite executions.
@@ -179,9 +200,13 @@ impl Job<'_> {
         let name = automaton.name.as_ref().map_or(String::new(), |name| format!(" {name}"));
         let property = format!("the never claim{name} is not completed, no assertion violated");
         let mut options = self.request.options(property, true);
-        let reduces = options.reduction == Reduction::Full;
-        if reduces {
+        let mut unreduced = None;
+        if options.reduction == Reduction::Full {
             options.reduction = Reduction::None;
+            match self.check_completion_reduced(engine, automaton, &options.property)? {
+                Ok(claim) => return Ok(claim),
+                Err(reason) => unreduced = reason,
+            }
         }
         let claim_property: &dyn property::Property = &raw;
         let fast = Product::new(engine.system(), claim_property, Stutter::Extend);
@@ -205,10 +230,8 @@ impl Job<'_> {
                 None => conclude(reference, &claim.property, finding).claim,
             };
         }
-        if reduces {
-            claim.notes.push(
-                "no partial-order reduction: a never claim may distinguish executions that differ only in repetitions".into(),
-            );
+        if let Some(reason) = unreduced {
+            claim.notes.push(format!("no partial-order reduction: {reason}"));
         }
         if automaton.has_accepting_cycle() && claim.verdict == Verdict::Holds {
             let states = grouped(claim.statistics.states);
@@ -217,6 +240,42 @@ impl Job<'_> {
             );
         }
         Ok(claim)
+    }
+
+    /// The same with reduction, if no execution completes the claim: every finite execution goes on or is repeated
+    /// at its last state, so a claim without accepting cycles is completed exactly if it accepts an infinite execution
+    /// when its end is taken for an accepting cycle. An execution that completes it is better shown by a search without
+    /// reduction: it is finite there. Otherwise says why there is no reduction, if that is worth a note.
+    fn check_completion_reduced(
+        &self,
+        engine: Engine<'_>,
+        automaton: &Automaton,
+        property: &str,
+    ) -> Result<Result<Claim, Option<&'static str>>, Error> {
+        let request = self.request;
+        let exact = matches!(request.storage, Storage::Auto | Storage::Exact);
+        let is_usual = request.search == Search::Auto
+            && request.swarm.is_none()
+            && request.depth.is_none()
+            && !request.is_bounded()
+            && !request.shorten
+            && !request.fair
+            && request.elsewhere.is_none();
+        if !is_usual || !exact || self.endless.is_some() {
+            return Ok(Err(Some("it is used for never claims in the usual search only")));
+        }
+        if automaton.has_accepting_cycle() {
+            return Ok(Err(Some("the never claim may also accept infinite executions")));
+        }
+        let Some(forms) = self.invariant_claim(automaton) else {
+            return Ok(Err(Some(NOT_INVARIANT)));
+        };
+        let question = self.question(property.to_string());
+        Ok(match self.check_invariant(engine, forms, question)? {
+            Ok(claim) if claim.verdict == Verdict::Violated => Err(None),
+            Ok(claim) => Ok(claim),
+            Err(reason) => Err(Some(reason)),
+        })
     }
 
     fn has_assertions(&self) -> bool {
@@ -254,29 +313,16 @@ impl Job<'_> {
         if let Scheme::SourceState(_) = question.scheme {
             let invariant =
                 formula_invariance(&negated).map_err(too_large)? == Invariance::Invariant;
-            let can_fault = self.can_fault(propositions.iter().copied());
-            let normal = invariant
-                .then(|| StutterInvariant::new(&automaton, propositions.clone()))
-                .flatten();
-            match normal {
-                Some(normal) if can_fault => {
-                    let reduced = question.clone();
-                    let claim =
-                        cycles::check_if_evaluable(engine, self.interpreter, &normal, reduced)?;
-                    if let Some(claim) = claim {
-                        return Ok(claim);
-                    }
-                }
-                Some(normal) => {
-                    return cycles::check(engine, self.interpreter, &normal, question);
-                }
-                None => {}
+            let forms = StutterInvariant::new(&automaton, propositions.clone())
+                .map(|normal| (normal, Buchi::new(automaton.clone(), propositions.clone())));
+            match forms {
+                _ if !invariant => question.reduce_not("the formula is not stutter invariant"),
+                None => question.reduce_not("the formula has too many propositions"),
+                Some(forms) => match self.check_invariant(engine, forms, question.clone())? {
+                    Ok(claim) => return Ok(claim),
+                    Err(reason) => question.reduce_not(reason),
+                },
             }
-            question.reduce_not(match (invariant, can_fault) {
-                (false, _) => "the formula is not stutter invariant",
-                (true, true) => NO_VALUE,
-                (true, false) => "the formula has too many propositions",
-            });
         }
         let raw = Buchi::new(automaton, propositions);
         cycles::check(engine, self.interpreter, &raw, question)

@@ -336,6 +336,8 @@ impl<'a, S: System + ?Sized> Expanding<'a, S> {
             taken: std::mem::take(&mut self.outgoing.taken),
             atomic_steps: self.atomic_steps,
             longest: self.outgoing.longest,
+            expanded: self.outgoing.expanded,
+            narrowed: self.outgoing.narrowed,
             contention: SharedExact::contention(&self.inserter.local),
         }
     }

@@ -289,8 +289,8 @@ impl<S: System + ?Sized> SystemGraph for Graph<'_, S> {
 
     fn tally(&mut self) -> Tally {
         let taken = std::mem::take(&mut self.outgoing.taken);
-        let Outgoing { atomic_steps, longest, .. } = self.outgoing;
-        Tally { taken, longest, atomic_steps, ..Tally::default() }
+        let Outgoing { atomic_steps, longest, expanded, narrowed, .. } = self.outgoing;
+        Tally { taken, longest, atomic_steps, expanded, narrowed, ..Tally::default() }
     }
 }
 

@@ -66,18 +66,59 @@ pub fn nested_shared<S: System + ?Sized>(
     let least = options.least_locality()?;
     let graph = Graph::new(system, stutter, least, budget.memory_limit());
     let letters = Letters::new(property)?;
-    let (mut finding, tally) = search(graph, letters, Reading::with(least), budget, options)?;
+    let reading = Reading::with(least);
+    let (mut finding, tally) = search(graph, letters, reading, budget, options, u64::MAX)?;
     tally.complete(system, &mut finding);
     Some(finding)
 }
 
-/// Searches a graph for an accepting cycle; `None` when this cannot tell. What its expansions counted is yet to be added.
+/// What a search shows that ends after so many product states.
+#[derive(Clone, Copy, Debug)]
+pub struct Pilot {
+    /// Product states.
+    pub states: u64,
+    /// Whether there were no more.
+    pub is_whole: bool,
+    /// Whether it met an accepting cycle.
+    pub is_violated: bool,
+    /// States of the system that were expanded.
+    pub expanded: u64,
+    /// Those of them that were expanded by less than all steps, or lead past states that need not be stored.
+    pub narrowed: u64,
+}
+
+/// As [`nested_shared`], up to `most` product states.
+pub fn pilot<S: System + ?Sized>(
+    system: &S,
+    property: &dyn Property,
+    stutter: Stutter,
+    budget: &mut Budget,
+    options: NestedOptions,
+    most: u64,
+) -> Option<Pilot> {
+    let least = options.least_locality()?;
+    let graph = Graph::new(system, stutter, least, budget.memory_limit());
+    let letters = Letters::new(property)?;
+    let (finding, tally) = search(graph, letters, Reading::with(least), budget, options, most)?;
+    let is_violated = finding.counterexample.is_some();
+    Some(Pilot {
+        states: finding.statistics.states,
+        is_whole: finding.stop.is_none() && !is_violated,
+        is_violated,
+        expanded: tally.expanded,
+        narrowed: tally.narrowed,
+    })
+}
+
+/// Searches at most so many product states of a graph for an accepting cycle; `None` when this cannot tell. What its
+/// expansions counted is yet to be added.
 pub(super) fn search<G: SystemGraph>(
     graph: G,
     letters: Letters<'_>,
     reading: Reading,
     budget: &mut Budget,
     options: NestedOptions,
+    most: u64,
 ) -> Option<(Finding, Tally)> {
     let mut search = Shared {
         letters,
@@ -85,6 +126,7 @@ pub(super) fn search<G: SystemGraph>(
         reading,
         budget,
         options,
+        most,
         path: Vec::new(),
         red_path: Vec::new(),
         // What keeps the search from it is entered where it happens.
@@ -125,6 +167,7 @@ struct Shared<'a, 'b, G: SystemGraph> {
     reading: Reading,
     budget: &'a mut Budget<'b>,
     options: NestedOptions,
+    most: u64,
     path: Vec<Frame<G::Node>>,
     red_path: Vec<Frame<G::Node>>,
     finding: Finding,
@@ -173,6 +216,9 @@ impl<G: SystemGraph> Shared<'_, '_, G> {
 
     /// Adds a product state and puts it on the path.
     fn visit(&mut self, state: u32, automaton: u32) -> Result<(), Halt> {
+        if self.finding.statistics.states == self.most {
+            return Err(Halt::Stop(Stop::Bound));
+        }
         let accepting = self.letters.is_accepting(automaton);
         let mut marks = CYAN | if accepting { ACCEPTING } else { 0 };
         let node = self.graph.add(state, automaton, marks)?;

@@ -48,7 +48,7 @@ pub fn nested_together<S: System + ?Sized>(
             let _end = graph.end_at_last();
             let searched = Searched::new(Expanding::new(&graph, 0)?);
             let letters = Letters::new(property)?;
-            let found = search(searched, letters, Reading::with(least), budget, options);
+            let found = search(searched, letters, Reading::with(least), budget, options, u64::MAX);
             found.map(|(finding, tally)| (Some(finding), tally))
         };
         let parts = run_together(first, others.collect())?;

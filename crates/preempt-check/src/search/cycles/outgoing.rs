@@ -36,6 +36,9 @@ pub(crate) struct Outgoing<'a, S: ?Sized> {
     passage: Walk,
     arrivals: Vec<Pending>,
     pub(crate) atomic_steps: u64,
+    /// States that were expanded, and those of them that have an ample set or lead past other states.
+    pub(crate) expanded: u64,
+    pub(crate) narrowed: u64,
     /// The length of the longest state whose edges were asked for.
     pub(crate) longest: usize,
     pub(crate) taken: Vec<bool>,
@@ -65,6 +68,8 @@ impl<'a, S: System + ?Sized> Outgoing<'a, S> {
             passage: Walk::default(),
             arrivals: Vec::new(),
             atomic_steps: 0,
+            expanded: 0,
+            narrowed: 0,
             longest: 0,
             taken: vec![false; system.transition_count()],
         }
@@ -93,6 +98,7 @@ impl<'a, S: System + ?Sized> Outgoing<'a, S> {
 
     /// The edges of an ample set, or all where there is none.
     pub(crate) fn first(&mut self) -> Result<Edges<'_>, Halt> {
+        self.expanded += 1;
         match self.candidate() {
             Some(_) => Ok(self.ample()),
             None => self.everything(None),
@@ -102,6 +108,7 @@ impl<'a, S: System + ?Sized> Outgoing<'a, S> {
     /// All edges but those of the ample set.
     pub(crate) fn rest(&mut self) -> Result<Edges<'_>, Halt> {
         let known = self.candidate();
+        self.narrowed = self.narrowed.saturating_sub(1);
         self.everything(known)
     }
 
@@ -129,6 +136,7 @@ impl<'a, S: System + ?Sized> Outgoing<'a, S> {
 
     /// The edges that lie in `alone`.
     fn ample(&mut self) -> Edges<'_> {
+        self.narrowed += 1;
         self.arrivals.clear();
         let mut bytes = std::mem::take(&mut self.alone.data);
         for at in 0..self.alone.len() {
@@ -179,15 +187,19 @@ impl<'a, S: System + ?Sized> Outgoing<'a, S> {
         let mut arrivals = std::mem::take(&mut self.expander.arrivals);
         let mut bytes = std::mem::take(&mut self.expander.successors.data);
         let mut kept = 0;
+        let mut has_passed = false;
         for at in 0..arrivals.len() {
             let EdgeSteps { first, last } = self.edge_steps[at];
             if Some(first.process) != known {
-                let place = self.pass(last, &mut bytes, arrivals[at].start..arrivals[at].end);
+                let arrived = arrivals[at].start;
+                let place = self.pass(last, &mut bytes, arrived..arrivals[at].end);
+                has_passed |= place.start != arrived;
                 arrivals[kept] = Pending::new(0, place.start, place.end);
                 kept += 1;
             }
         }
         arrivals.truncate(kept);
+        self.narrowed += u64::from(has_passed);
         (self.expander.arrivals, self.expander.successors.data) = (arrivals, bytes);
     }
 

@@ -83,6 +83,9 @@ pub(crate) struct Tally {
     pub(crate) longest: usize,
     /// Steps into indivisible sequences.
     pub(crate) atomic_steps: u64,
+    /// States that were expanded, and those of them that reduction makes a difference to.
+    pub(crate) expanded: u64,
+    pub(crate) narrowed: u64,
     /// What others may have had to wait for.
     pub(crate) contention: Contention,
 }
@@ -93,6 +96,8 @@ impl Tally {
         self.taken.resize(self.taken.len().max(other.taken.len()), false);
         self.taken.iter_mut().zip(&other.taken).for_each(|(all, one)| *all |= one);
         self.atomic_steps += other.atomic_steps;
+        self.expanded += other.expanded;
+        self.narrowed += other.narrowed;
         self.longest = self.longest.max(other.longest);
         self.contention.add(other.contention);
     }

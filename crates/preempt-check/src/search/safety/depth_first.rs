@@ -42,16 +42,40 @@ pub(crate) fn depth_first<S: System + ?Sized, T: Store>(
     options: &Options,
     budget: &mut Budget,
 ) -> Finding {
+    in_memory(system, store, options, budget, None)
+}
+
+/// Takes each violating execution, as its steps.
+pub type Found<'a> = &'a mut dyn FnMut(&[Step]);
+
+/// Searches all executions depth-first, one thread, states stored exactly, and gives each violation that it meets to
+/// `found`: for tools that make something of each, such as a test case.
+pub fn each_violation(
+    system: &dyn System,
+    options: &Options,
+    budget: &mut Budget,
+    found: Found<'_>,
+) -> Finding {
+    in_memory(system, &mut Exact::new(budget.memory_limit()), options, budget, Some(found))
+}
+
+fn in_memory<S: System + ?Sized, T: Store>(
+    system: &S,
+    store: &mut T,
+    options: &Options,
+    budget: &mut Budget,
+    found: Option<Found<'_>>,
+) -> Finding {
     let unmatched = system.unmatched();
     if !unmatched.is_empty() {
         let mut store = Masked::new(store, unmatched);
-        return explore::<_, _, Copies>(system, &mut store, options, budget, WINDOW);
+        return explore::<_, _, Copies>(system, &mut store, options, budget, WINDOW, found);
     }
     let can = system.is_compiled() && store.accept_hash(0).is_some();
     let long = if store.looks_at_bytes() { LONG } else { LONG_ENOUGH_TO_HASH };
     match can && longest_of_a_few(system) >= long {
-        true => explore::<_, _, InPlace>(system, store, options, budget, WINDOW),
-        false => explore::<_, _, Copies>(system, store, options, budget, WINDOW),
+        true => explore::<_, _, InPlace>(system, store, options, budget, WINDOW, found),
+        false => explore::<_, _, Copies>(system, store, options, budget, WINDOW, found),
     }
 }
 
@@ -79,10 +103,12 @@ fn explore<S: System + ?Sized, T: Store, A: StateAccess>(
     options: &Options,
     budget: &mut Budget,
     window: usize,
+    found: Option<Found<'_>>,
 ) -> Finding {
     let mut search = DepthFirst::<_, _, A> {
         system,
         store,
+        found,
         depth_limit: options.depth.unwrap_or(u64::MAX),
         counters: Counters::new(system, options),
         frames: Vec::new(),
@@ -103,9 +129,10 @@ fn explore<S: System + ?Sized, T: Store, A: StateAccess>(
     Finding { reduction_useless, ..finding }
 }
 
-struct DepthFirst<'a, S: ?Sized, T, A> {
+struct DepthFirst<'a, 'f, S: ?Sized, T, A> {
     system: &'a S,
     store: &'a mut T,
+    found: Option<Found<'f>>,
     depth_limit: u64,
     counters: Counters,
     frames: Vec<Frame>,
@@ -120,7 +147,7 @@ struct DepthFirst<'a, S: ?Sized, T, A> {
     sequence_steps: u32,
 }
 
-impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
+impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, '_, S, T, A> {
     fn explore(&mut self, budget: &mut Budget) -> Result<(), Halt> {
         let mut state = Vec::new();
         let outcome = self.system.initial(&mut state);
@@ -416,7 +443,7 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
         if !self.counters.reports(self.system, fault) {
             return Ok(());
         }
-        let steps = if self.counters.first.is_none() { self.path() } else { Vec::new() };
+        let steps = self.violating_path();
         let system = self.system;
         match self.counters.error(|| Counterexample::from_fault(system, steps, fault)) {
             true => Err(Halt::Enough),
@@ -429,11 +456,23 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, S, T, A> {
         if self.system.is_valid_end(self.window.states.state()) {
             return Ok(());
         }
-        let steps = if self.counters.first.is_none() { self.path() } else { Vec::new() };
+        let steps = self.violating_path();
         match self.counters.error(|| Counterexample::invalid_end(steps)) {
             true => Err(Halt::Enough),
             false => Ok(()),
         }
+    }
+
+    /// The steps along the stack, which end in a violation; empty if nobody asks for them.
+    fn violating_path(&mut self) -> Vec<Step> {
+        if self.found.is_none() && self.counters.first.is_some() {
+            return Vec::new();
+        }
+        let steps = self.path();
+        if let Some(found) = &mut self.found {
+            found(&steps);
+        }
+        steps
     }
 
     /// The steps along the stack, found by running it again from the initial state.

@@ -34,7 +34,7 @@ fn found<A: StateAccess, T: Store>(
     window: usize,
 ) -> Found {
     let mut budget = Budget::unlimited();
-    let finding = explore::<_, _, A>(system, &mut store, options, &mut budget, window);
+    let finding = explore::<_, _, A>(system, &mut store, options, &mut budget, window, None);
     let steps = finding.counterexample.map(|counterexample| counterexample.steps);
     (finding.statistics, finding.stop, steps)
 }
