@@ -186,8 +186,8 @@ pub(crate) const FURTHER: &[Crate] = &[
         written: Written::ForShuttle,
         cfg: "shuttle",
         features: &["shuttle"],
-        // Its random programs, and those with three threads, take minutes each with either tool.
-        prefixes: &["tests::simple::", "tests::race_detector::generic_2"],
+        // One of its others takes minutes, and there are many.
+        prefixes: &["tests::simple::"],
         ..PLAIN
     },
     Crate { name: "boxcar", version: "0.2.14", features: &["loom"], test: Some("loom"), ..PLAIN },
