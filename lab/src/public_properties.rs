@@ -1,6 +1,6 @@
 //! Properties of public models beside Spin: full and reduced, states and processor seconds.
 //!
-//! `lab public-properties FOLDER [--seconds N] [--minutes N]` takes every model below a folder whose first level are repositories
+//! `lab public-properties FOLDER [--seconds N] [--minutes N]` takes every model below a folder with a folder for each repository
 //! (`owner+name`, fetched by hand: none is kept here). A property is an `ltl` block, a never claim, or, where there
 //! is neither, "no assertion violated, no invalid end state". Spin's side is `spin -a`, `gcc -O2` and the run of `pan`, of
 //! which the run alone counts; ours is the whole command. Both get the same time.

@@ -59,7 +59,7 @@ pub(crate) fn timed_check(file: &str, arguments: &str) -> Result<(Run, f64)> {
     Ok((understand(&output, (file, arguments))?, seconds))
 }
 
-/// A program whose processor time will be told by the shell, on standard error.
+/// A program; the shell will tell its processor time, on standard error.
 pub(crate) fn timed(program: &OsStr) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", "\"$0\" \"$@\"; code=$?; times >&2; exit $code"]).arg(program);

@@ -195,7 +195,7 @@ impl Clocks {
         self.made[object.index()] = Some((now, Access { thread, write: true, site }));
     }
 
-    /// A thread uses an object, whose creation must happen before that. What the thread acquires by this very use counts.
+    /// A thread uses an object. The creation of the object must happen before that. What the thread acquires by this very use counts.
     pub(crate) fn uses(&mut self, thread: ThreadId, object: ObjectId, write: bool, site: Site) {
         let Some(Some(made)) = self.made.get(object.index()) else { return };
         if self.race.is_none() && !is_ordered(made, thread, self.threads.get(thread.index())) {

@@ -3,7 +3,7 @@
 //! The creation of an object writes the memory that it lies in. A thread that learns of the object without
 //! synchronisation may find that memory as it was before, which is a data race like any other (see `race.rs`). Every
 //! thread knows what its ancestors had made when it was born, and what it has made itself. Only a program in which a
-//! thread uses something else, and whose memory is weak, needs clocks to judge creations by: whatever else hands an
+//! thread uses something else, and with weak memory, needs clocks to judge creations by: whatever else hands an
 //! object on synchronises.
 //!
 //! What a thread uses follows from its history, and every history is executed once. So a program that needs clocks is

@@ -58,7 +58,7 @@ impl property::Property for Bystander {
 /// Said where [`cycles::reduction_pays`] denies it.
 const REDUCES_LITTLE: &str = "with this property it would leave out less than it adds";
 
-/// Said of a never claim whose language is not known to be stutter invariant.
+/// Said of a never claim if its language is not known to be stutter invariant.
 const NOT_INVARIANT: &str = "the never claim is not known to be stutter invariant";
 
 /// Why [`cycles::check_if_evaluable`] could not tell.

@@ -182,7 +182,7 @@ pub(super) const END: usize = BLOCKS + SPACE;
 /// Freed memory that is kept until the end of an execution, at most.
 const MOST_FREED: usize = 1 << 28;
 
-/// Addresses whose last lookup is kept.
+/// The last lookups of so many addresses are kept.
 const LOOKUPS: usize = 64;
 
 struct Lookups([(usize, u32); LOOKUPS]);

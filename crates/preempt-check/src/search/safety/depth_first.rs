@@ -463,7 +463,7 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, '_, S, T, A> {
         }
     }
 
-    /// The steps along the stack, which end in a violation; empty if nobody asks for them.
+    /// The steps along the stack, which end in a violation; empty unless they are asked for.
     fn violating_path(&mut self) -> Vec<Step> {
         if self.found.is_none() && self.counters.first.is_some() {
             return Vec::new();
