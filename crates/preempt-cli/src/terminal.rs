@@ -47,12 +47,16 @@ pub(crate) fn look() -> Look {
         Some((width, _)) if terminal => usize::from(width.0).max(40),
         _ => 100,
     };
-    Look::plain(width).with_color(terminal && colour_wanted())
+    Look::plain(width).with_color((terminal || colour_forced()) && colour_wanted())
 }
 
 /// Whether diagnostics on standard error may be coloured.
 pub(crate) fn colour_on_stderr() -> bool {
-    std::io::stderr().is_terminal() && colour_wanted()
+    (std::io::stderr().is_terminal() || colour_forced()) && colour_wanted()
+}
+
+fn colour_forced() -> bool {
+    std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| !value.is_empty() && value != "0")
 }
 
 fn colour_wanted() -> bool {
