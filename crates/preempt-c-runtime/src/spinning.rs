@@ -86,13 +86,17 @@ impl Spinning {
         let written = self.written();
         self.places.clear();
         self.has_progress = false;
-        let room = self.seen.len() < LONGEST;
         let same = |read: &&mut Read| (read.pc, read.address) == (pc, address);
         match self.seen.iter_mut().find(same) {
             Some(known) if (known.value, known.written) == (value, written) => known.times += 1,
             Some(known) => *known = Read { pc, address, value, written, times: 1 },
-            None if room => self.seen.push(Read { pc, address, value, written, times: 1 }),
-            None => {}
+            None => {
+                // What came before the loop does not count among its reads.
+                if self.seen.len() == LONGEST {
+                    self.seen.clear();
+                }
+                self.seen.push(Read { pc, address, value, written, times: 1 });
+            }
         }
     }
 

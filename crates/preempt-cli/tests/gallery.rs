@@ -4,9 +4,35 @@
 
 mod c_programs;
 
-use anstyle_svg::Term;
+use anstyle::{Color, RgbColor};
+use anstyle_svg::{Palette, Term};
 use c_programs::{preempt, root};
 use std::fs;
+
+/// A colour, as pages write it.
+const fn colour(number: u32) -> RgbColor {
+    RgbColor((number >> 16) as u8, (number >> 8) as u8, number as u8)
+}
+
+/// The sixteen of a terminal, dark enough to be read on white. Lanes are told apart by their place, too.
+const COLOURS: Palette = Palette([
+    colour(0x1B1B1B),
+    colour(0xB3261E),
+    colour(0x00734A),
+    colour(0x8A5A00),
+    colour(0x0B57A4),
+    colour(0x8E2C7B),
+    colour(0x006E82),
+    colour(0x555555),
+    colour(0x6B6B6B),
+    colour(0xB3261E),
+    colour(0x2E6B00),
+    colour(0x8A5A00),
+    colour(0x3949AB),
+    colour(0x8E2C7B),
+    colour(0x00566B),
+    colour(0x1B1B1B),
+]);
 
 /// Each picture, with the command of the block before it.
 fn pictures(page: &str) -> Vec<(String, String)> {
@@ -48,8 +74,12 @@ fn pictures_are_up_to_date() {
     let pictures = pictures(&page);
     assert!(pictures.len() >= 10, "{pictures:?}");
     let update = std::env::var_os("INSTA_UPDATE").is_some_and(|value| value == "always");
+    let look = Term::new()
+        .palette(COLOURS)
+        .fg_color(Color::Rgb(colour(0x1B1B1B)))
+        .bg_color(Color::Rgb(colour(0xFFFFFF)));
     for (name, command) in pictures {
-        let drawn = Term::new().render_svg(&shown(&command));
+        let drawn = look.render_svg(&shown(&command));
         let path = book.join(format!("gallery/{name}.svg"));
         if update {
             fs::write(&path, drawn).expect("the picture is written");
