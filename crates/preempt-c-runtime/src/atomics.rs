@@ -178,10 +178,10 @@ pub(crate) fn execute(atomic: Atomic) -> Outcome {
             _ => !writes,
         };
         let me = runtime.me();
-        match action {
-            _ if unchanged => me.spinning.read(pc, address, seen),
-            Action::Store => me.spinning.changed(pc, address, operands.0),
-            _ => me.spinning.changed(pc, address, seen),
+        if unchanged {
+            me.spinning.read(pc, address, seen)
+        } else {
+            me.spinning.clear()
         }
         Outcome { seen, writes, newest }
     })

@@ -3,8 +3,7 @@
 //! `while (!atomic_load(&ready)) ;` never ends if the thread that would set `ready` does not run. A
 //! thread that reads the same value at the same place again, and has made no progress in between,
 //! yields first: it goes on when something that it has read is changed. Progress is any write to
-//! memory but those that leave it as it was in the round before, such as what a queue knows about the other end, or a
-//! reader that counts itself in and out again. A loop that gives up soon
+//! memory but those that leave it as it was in the round before, such as what a queue knows about the other end. A loop that gives up soon
 //! does not wait: the search tries it out (`control.rs`). Whether a thread yields is a function of
 //! what it has observed, so executions stay repeatable.
 //!
@@ -98,16 +97,6 @@ impl Spinning {
                 self.seen.push(Read { pc, address, value, written, times: 1 });
             }
         }
-    }
-
-    /// An atomic operation was executed that has changed memory: an update that saw `value`, or a store of it. If it did
-    /// something else the last time, then the thread makes progress.
-    pub(crate) fn changed(&mut self, pc: usize, address: usize, value: u64) {
-        let same = |read: &Read| (read.pc, read.address) == (pc, address);
-        if self.seen.iter().any(|read| same(read) && read.value != value) {
-            self.clear();
-        }
-        self.read(pc, address, value);
     }
 
     /// The thread has changed something, or has yielded.
