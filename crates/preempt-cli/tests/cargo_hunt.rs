@@ -68,7 +68,8 @@ fn std_unmodified_has_the_verdicts_of_the_facade() {
     let subject = Crate::new("", &[("src/main.rs", MAIN), ("src/program.rs", text)]);
     let first = number("PREEMPT_CARGO_HUNT_SEED", 0);
     let (mut right, mut equal) = (0, 0);
-    for seed in first..first + number("PREEMPT_CARGO_HUNT", 6) {
+    // Once a switch that costs a preemption was taken for a free one in the last of these.
+    for seed in (first..first + number("PREEMPT_CARGO_HUNT", 6)).chain([5017]) {
         let name = seed.to_string();
         let run = |time: &str, more: &[&str]| {
             let words = ["run", "--", "--json", "-q", "--time", time, "--"];
