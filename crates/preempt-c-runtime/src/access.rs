@@ -57,7 +57,7 @@ fn stays(address: usize) -> bool {
 #[cold]
 fn look(runtime: &mut Runtime, address: usize, write: bool, pc: usize) {
     if runtime.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-        runtime.abandon();
+        runtime.abandon(pc);
     }
     if runtime.me().stack.wrapping_sub(address) < STACK {
         return;

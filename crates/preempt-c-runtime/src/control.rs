@@ -11,9 +11,9 @@ use crate::entry::{ENTERED_WITH, KEPT_REGISTERS, PROGRAM, SEARCH, select};
 use crate::equip::make_task;
 use crate::runtime::{Runtime, runtime};
 use crate::switch::{back, execute, switch};
-use crate::task::{CallSite, Task};
-use crate::trouble::{Kind, Trouble};
-use crate::{dispositions, keys, redirect};
+use crate::task::{CallSite, Frames, Task};
+use crate::trouble::{Kind, Standing, Trouble};
+use crate::{backtrace, dispositions, keys, redirect};
 use preempt_explore::{
     Action, Command, Driver, Ending, Next, ObjectId, Operation, Program, Run, Status, ThreadId,
 };
@@ -34,6 +34,7 @@ impl Runtime {
 
     fn begin(&mut self) {
         self.trouble = None;
+        self.unfinished = None;
         self.panics.clear();
         self.learnt = std::mem::take(&mut self.learnt_elsewhere);
         self.ended = false;
@@ -71,7 +72,8 @@ impl Runtime {
         self.run().reach(next, unsafe { &mut *driver });
         let strays = matches!(self.run().ending, Some(Ending::Nondeterminism(_)));
         if strays && goes_on {
-            self.strayed = self.me().call_site.pc;
+            let pc = self.me().call_site.pc;
+            self.strayed = Some(self.standing(pc));
         }
     }
 
@@ -125,16 +127,23 @@ impl Runtime {
 
     /// Ends the execution because of something that the runtime found.
     pub(crate) fn stop(&mut self, mut trouble: Trouble) -> ! {
-        trouble.frames = self.frames();
+        // What is not supported ends the search: there is no second execution to keep places.
+        let keeps = self.call_sites.is_some() || !trouble.is_program_s();
+        trouble.frames = if keeps { backtrace::frames() } else { Frames::default() };
         self.trouble = Some(trouble);
         self.run().ending = Some(Ending::Reported);
         self.end()
     }
 
-    /// Ends the execution because time is up.
-    pub(crate) fn abandon(&mut self) -> ! {
+    /// Ends the execution, which stands at `pc`, because time is up.
+    pub(crate) fn abandon(&mut self, pc: usize) -> ! {
+        self.unfinished = Some(self.standing(pc));
         self.run().ending = Some(Ending::Abandoned);
         self.end()
+    }
+
+    fn standing(&mut self, pc: usize) -> Standing {
+        Standing { steps: self.run().path.len(), pc, frames: backtrace::frames() }
     }
 
     /// Ends the execution because the exploration has to begin again.
@@ -241,6 +250,7 @@ pub(crate) fn perform(mut operation: Operation, call_site: CallSite) -> u64 {
     match next {
         Some(thread) if thread == me => {}
         Some(thread) => switch(runtime, me, thread),
+        None if runtime.run().ending == Some(Ending::Abandoned) => runtime.abandon(call_site.pc),
         None => runtime.end(),
     }
     let runtime = crate::runtime::runtime();

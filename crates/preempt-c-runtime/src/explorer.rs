@@ -27,9 +27,17 @@ struct Kept {
 pub(crate) extern "C" fn body() -> ! {
     let begin = Instant::now();
     runtime().deadline = limits(begin).deadline;
-    let rules = Rules { rc11: explores_weak_memory(), time: true, ..Rules::default() };
-    let mut kept = Kept { rules, names: Names::default() };
     let replay = runtime().options.replay.clone();
+    // A schedule says itself which waits end.
+    let timeouts = if replay.is_some() { u32::MAX } else { runtime().options.timeouts };
+    let rules = Rules {
+        rc11: explores_weak_memory(),
+        messages: false,
+        time: true,
+        timeouts,
+        ..Rules::default()
+    };
+    let mut kept = Kept { rules, names: Names::default() };
     match replay {
         Some(schedule) => replay_one(&mut kept, &schedule, begin),
         None => search(&mut kept, begin),
@@ -169,7 +177,19 @@ fn remedy(kept: &Kept, schedule: &Schedule, evidence: &Evidence) -> Vec<(usize, 
     found.unwrap_or_default()
 }
 
+/// A schedule that was found by sampling may go round in a loop that waits, which a search does not.
 fn execute(kept: &mut Kept, schedule: &Schedule) -> Evidence {
+    let evidence = execute_by_rules(kept, schedule);
+    if !evidence.diverged || !kept.rules.tries_loops {
+        return evidence;
+    }
+    kept.rules.tries_loops = false;
+    let sampled = execute_by_rules(kept, schedule);
+    kept.rules.tries_loops = true;
+    sampled
+}
+
+fn execute_by_rules(kept: &mut Kept, schedule: &Schedule) -> Evidence {
     const ATTEMPTS: usize = 1000;
     let runtime: &'static mut Runtime = runtime();
     runtime.call_sites = Some(Vec::new());

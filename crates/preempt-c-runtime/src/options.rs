@@ -55,6 +55,8 @@ pub(crate) struct Options {
     pub(crate) progress: bool,
     /// Long pauses and timeouts end in the order of their times, when no other thread can go on.
     pub(crate) keeps_pauses: bool,
+    /// How many waits per execution may end because time is up while other threads could still move.
+    pub(crate) timeouts: u32,
     /// Seconds without an operation after which a thread is taken to compute without end.
     pub(crate) patience: u64,
 }
@@ -84,6 +86,7 @@ impl Options {
             values: (0, 0),
             progress: false,
             keeps_pauses: false,
+            timeouts: 1,
             patience: 10,
         };
         for line in text.lines() {
@@ -113,6 +116,7 @@ impl Options {
                     let (low, high) = value.split_once(' ')?;
                     options.values = (low.parse().ok()?, high.parse().ok()?);
                 }
+                "timeouts" => options.timeouts = value.parse().ok()?,
                 "patience" => options.patience = value.parse().ok()?,
                 "replay" => options.replay = Some(value.into()),
                 "search" => {

@@ -6,7 +6,7 @@
 use crate::runtime::{Runtime, Touched, runtime};
 use crate::snapshot;
 use crate::task::{CallSite, Frames};
-use crate::trouble::{Panic, Trouble};
+use crate::trouble::{Panic, Standing, Trouble};
 use preempt_explore::{
     Action, Ending, Event, Halt, Operation, Order, Run, Schedule, Source, Statistics, Status,
 };
@@ -287,6 +287,12 @@ fn trouble(trouble: &Trouble) -> String {
     )
 }
 
+fn standing(standing: Option<&Standing>) -> String {
+    standing.map_or("null".into(), |Standing { steps, pc, frames }| {
+        format!("{{\"steps\":{steps},\"pc\":{pc},\"frames\":{}}}", list(frames))
+    })
+}
+
 fn list(frames: &[usize]) -> String {
     let frames: Vec<String> = frames.iter().map(usize::to_string).collect();
     format!("[{}]", frames.join(","))
@@ -301,10 +307,12 @@ fn json(results: &Results<'_>) -> Result<String, std::fmt::Error> {
     let statistics = results.statistics;
     let mut out = String::from("{");
     write!(out, "\"halt\":\"{}\",\"exhausted\":{}", halt_name(results.halt), statistics.exhausted)?;
+    // The last one is not whole.
+    let unfinished = runtime.unfinished.as_ref().filter(|_| results.halt == Halt::Time);
     write!(
         out,
         ",\"executions\":{},\"graphs\":{}",
-        statistics.executions,
+        statistics.executions.saturating_sub(unfinished.is_some().into()),
         statistics.graphs.len()
     )?;
     write!(out, ",\"states\":{},\"restarts\":{}", statistics.states, results.restarts)?;
@@ -357,7 +365,8 @@ fn json(results: &Results<'_>) -> Result<String, std::fmt::Error> {
         statistics.failure.as_ref().is_some_and(|f| matches!(f.ending, Ending::Nondeterminism(_)));
     write!(out, ",\"nondeterministic\":{nondeterministic}")?;
     write!(out, ",\"expected\":{}", expected.map_or("null".into(), |text| string(&text)))?;
-    write!(out, ",\"strayed\":{}", runtime.strayed)?;
+    write!(out, ",\"strayed\":{}", standing(runtime.strayed.as_ref()))?;
+    write!(out, ",\"unfinished\":{}", standing(unfinished))?;
     write!(out, ",\"least\":{preemptions}")?;
     match &results.evidence {
         Some(evidence) => write!(out, ",\"evidence\":{}", evidence_json(evidence)?)?,

@@ -14,7 +14,7 @@ use crate::options::Options;
 use crate::shadow::Shadow;
 use crate::stop_flag::stop_flag;
 use crate::task::{CallSite, Frames, MOST, Task};
-use crate::trouble::{Panic, Trouble};
+use crate::trouble::{Panic, Standing, Trouble};
 use preempt_explore::{Driver, ObjectId, Order, Run, ThreadId};
 use std::ptr::null_mut;
 use std::sync::Arc;
@@ -83,8 +83,10 @@ pub(crate) struct Runtime {
     pub(crate) overtaken: bool,
     /// When the driver was last told how far the search is.
     pub(crate) progress_told: Option<Instant>,
-    /// Where a thread did something else than before after the same observations; 0 if none did.
-    pub(crate) strayed: usize,
+    /// Where a thread did something else than before after the same observations.
+    pub(crate) strayed: Option<Standing>,
+    /// Where the last execution stood when time was up.
+    pub(crate) unfinished: Option<Standing>,
     /// Lines worth knowing.
     pub(crate) notes: Vec<String>,
     /// Saved contexts of the two that are no threads of the program.
@@ -178,7 +180,8 @@ impl Runtime {
             latest_end: 0,
             overtaken: false,
             progress_told: None,
-            strayed: 0,
+            strayed: None,
+            unfinished: None,
             notes: Vec::new(),
             launcher: 0,
             explorer: 0,

@@ -25,6 +25,8 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_millis(300);
 /// How long a violation is made simpler at least, and at most; in between as long as it took to find.
 const GRACE: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(3)];
+/// How long the search goes on after that at least, and at most; in between as long as all that took.
+const HEAD_START: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(5)];
 /// Executions by one way of drawing before the next one's turn.
 const TURN: u64 = 30;
 /// The companion, as the search sees it. It ends with this value.
@@ -91,6 +93,8 @@ pub(crate) extern "C" fn body() -> ! {
     }
     page.schedule[..length].copy_from_slice(text.as_bytes());
     page.length.store(length as u32, Ordering::Release);
+    // The search may find a simpler one soon.
+    raw::sleep(begin.elapsed().clamp(HEAD_START[0], HEAD_START[1]));
     raw::signal_parent(STOP);
     raw::exit(0)
 }

@@ -108,7 +108,7 @@ fn watch(whose: u8, pc: usize, sp: usize) {
         return;
     }
     if runtime.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-        runtime.abandon();
+        runtime.abandon(call_site(pc, sp));
     }
     if LAST.swap(runtime.pulse, Ordering::Relaxed) != runtime.pulse {
         QUIET.store(0, Ordering::Relaxed);

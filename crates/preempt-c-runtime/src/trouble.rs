@@ -85,6 +85,15 @@ impl Trouble {
     }
 }
 
+/// Where an execution stood when it was left.
+pub(crate) struct Standing {
+    /// How many steps it had made.
+    pub(crate) steps: usize,
+    pub(crate) pc: usize,
+    /// The calls that led there, the innermost first.
+    pub(crate) frames: Frames,
+}
+
 /// A panic of a Rust program, which need not end the execution.
 pub(crate) struct Panic {
     pub(crate) thread: ThreadId,

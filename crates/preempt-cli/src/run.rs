@@ -158,6 +158,7 @@ pub(crate) fn options(arguments: &ProgramArguments, program: Options) -> Options
         output: arguments.output || arguments.debugger.is_some(),
         replay: arguments.replay.clone(),
         debugger: arguments.debugger.clone(),
+        timeouts: arguments.timeouts,
         patience: arguments.patience,
         ..program
     }

@@ -479,3 +479,30 @@ fn a_thread_with_an_impossible_stack_is_not_made() {
     let ended = subject.run(&["test", "--", "--json"]);
     assert_eq!(ended.test("huge")["verdict"], "holds", "{}", ended.stderr);
 }
+
+/// Time ends an execution wherever it is, and the answer says where that was; so does what cannot be explored.
+#[test]
+fn what_does_not_end_is_told_with_its_line() {
+    let subject = Crate::library(
+        "use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};\nuse std::thread;\n\
+         #[test] fn counts() {\nstatic N: AtomicUsize = AtomicUsize::new(0);\n\
+         thread::spawn(|| while N.fetch_add(1, SeqCst) < usize::MAX {}).join().unwrap();\n}\n\
+         #[test] fn computes() {\n\
+         thread::spawn(|| loop {\nstd::hint::black_box(7);\n}).join().unwrap();\n}\n\
+         #[test] fn crowds() {\n\
+         let all: Vec<_> = (0..300).map(|_|\nthread::spawn(|| ())).collect();\n\
+         all.into_iter().for_each(|one| one.join().unwrap());\n}\n",
+    );
+    let ended = subject.run(&["test", "--", "--json", "--time", "2s", "--depth", "1000000000"]);
+    for (name, words, places) in [
+        ("counts", "while an execution of", &["src/lib.rs:5"][..]),
+        ("computes", "while an execution of", &["src/lib.rs:8", "src/lib.rs:9"]),
+        ("crowds", "more than 256 threads", &["src/lib.rs:14"]),
+    ] {
+        let value = ended.test(name);
+        let claim = value["claim"].as_str().unwrap_or_default();
+        assert_eq!(value["verdict"], "inconclusive", "{value}");
+        assert!(claim.contains(words), "{name}: {claim}");
+        assert!(places.iter().any(|place| claim.contains(place)), "{name}: {claim}");
+    }
+}

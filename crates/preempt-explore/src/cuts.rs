@@ -36,7 +36,7 @@ impl Cut {
                 "of loops that count more than 1000 rounds, not that they give up while others can move"
             }
             Cut::Timeouts => {
-                "of timeouts while others can move, only as many per execution as are allowed"
+                "of timeouts while others can move, only as many per execution as are allowed (--timeouts)"
             }
             Cut::Failures => {
                 "of comparisons that may fail for no reason, only so many such failures in a row"

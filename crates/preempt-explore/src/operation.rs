@@ -121,9 +121,10 @@ pub enum Action {
     AwaitTaken,
     /// The receiver of a rendezvous channel is about to wait: senders that do not wait may succeed.
     Offer,
-    /// Receive; disabled while empty and some sender is left. May time out if `second` is 1.
+    /// Receive; disabled while empty and some sender is left. May time out if `second` is 1. `first` is 1 if senders wait
+    /// until messages are received (rendezvous channels).
     Receive,
-    /// Receive if there is a message.
+    /// Receive if there is a message. `first` as above.
     TryReceive,
     /// A sender goes away.
     CloseSender,
@@ -202,6 +203,21 @@ impl Action {
                 | Action::Update(..)
                 | Action::CompareExchange
                 | Action::ComparePointer
+        )
+    }
+
+    /// Whether it is on a channel.
+    pub(crate) fn is_on_channel(self) -> bool {
+        matches!(
+            self,
+            Action::Send
+                | Action::TrySend
+                | Action::AwaitTaken
+                | Action::Offer
+                | Action::Receive
+                | Action::TryReceive
+                | Action::CloseSender
+                | Action::CloseReceiver
         )
     }
 

@@ -11,6 +11,7 @@
 //! sequence it reads from, a relaxed load acquires at the next acquire fence.
 
 use crate::clock::{self, Clock, merge};
+use crate::message_clocks::MessageClocks;
 use crate::mutation::{self, Mutation};
 use crate::{ObjectId, Order, Site, ThreadId};
 use rustc_hash::FxHashMap;
@@ -78,6 +79,7 @@ pub(crate) struct Clocks {
     /// Number of threads so far.
     width: usize,
     cells: FxHashMap<ObjectId, CellHistory>,
+    messages: MessageClocks,
     /// By object: its creation, if that is followed.
     made: Vec<Option<(u32, Access)>>,
     execution: u64,
@@ -102,6 +104,9 @@ impl Clone for Clocks {
         if !(self.cells.is_empty() && source.cells.is_empty()) {
             self.cells.clone_from(&source.cells);
         }
+        if !(self.messages.is_empty() && source.messages.is_empty()) {
+            self.messages.clone_from(&source.messages);
+        }
         self.made.clone_from(&source.made);
         self.execution = source.execution;
         self.race = source.race;
@@ -115,6 +120,7 @@ impl Clocks {
         for clocks in [threads, objects, readers, released, unacquired] {
             clocks.clear();
         }
+        self.messages.clear();
         self.made.clear();
         self.execution += 1;
         self.race = None;
@@ -163,6 +169,40 @@ impl Clocks {
         let target = self.objects.get_mut(object.index(), self.width);
         let clock = self.threads.get(thread.index());
         if replace { clock::copy(target, clock) } else { merge(target, clock) }
+    }
+
+    /// A message is sent into a channel that has room for so many, or any number.
+    pub(crate) fn send(&mut self, thread: ThreadId, channel: ObjectId, capacity: Option<u64>) {
+        let room = self.messages.room(channel, capacity);
+        self.come_after(thread, room);
+        self.messages.send(channel, self.of(thread).into());
+    }
+
+    /// A message is received.
+    pub(crate) fn receive(&mut self, thread: ThreadId, channel: ObjectId) {
+        let receiver = self.of(thread).into();
+        let sender = self.messages.receive(channel, receiver);
+        self.come_after(thread, sender);
+    }
+
+    /// All messages are received, and dropped.
+    pub(crate) fn receive_all(&mut self, thread: ThreadId, channel: ObjectId) {
+        for sender in self.messages.drain(channel) {
+            self.come_after(thread, Some(sender));
+        }
+    }
+
+    /// The message with this number, which the thread has sent, was received.
+    pub(crate) fn come_after_receiver(&mut self, thread: ThreadId, channel: ObjectId, number: u64) {
+        let receiver = self.messages.taken(channel, number);
+        self.come_after(thread, receiver);
+    }
+
+    fn come_after(&mut self, thread: ThreadId, clock: Option<Clock>) {
+        self.thread(thread);
+        if let Some(clock) = clock {
+            merge(self.threads.get_mut(thread.index(), self.width), &clock);
+        }
     }
 
     /// An access to a number.

@@ -3,9 +3,6 @@
 use crate::run::Ending;
 use crate::{Driver, Halt, Move, Program, Run, Session};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 /// Small, fast, seeded random numbers.
 #[derive(Clone, Debug)]
@@ -79,14 +76,8 @@ fn sample_as_they_come<P: Program>(
     let mut random = Random::new(session.limits.worker.0 as u64);
     loop {
         sampler.begin();
-        let mut sampler = Stale {
-            sampler: &mut *sampler,
-            random: &mut random,
-            moves: Vec::new(),
-            most,
-            deadline: session.deadline(),
-            stop: session.limits.stop.clone(),
-        };
+        let mut sampler =
+            Stale { sampler: &mut *sampler, random: &mut random, moves: Vec::new(), most };
         let ending = session.execute(&mut sampler);
         if ending == Ending::Abandoned && session.is_late() {
             return Halt::Time;
@@ -121,28 +112,13 @@ struct Stale<'a, S> {
     moves: Vec<Move>,
     /// Most stale choices.
     most: u32,
-    /// When to give up, even in the middle of an execution.
-    deadline: Option<Instant>,
-    stop: Option<Arc<AtomicBool>>,
-}
-
-impl<S> Stale<'_, S> {
-    fn is_late(&self) -> bool {
-        self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
-            || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
-    }
 }
 
 impl<S: Sampler> Driver for Stale<'_, S> {
     fn choose(&mut self, run: &Run, moves: &[Move]) -> Option<Move> {
-        /// How often the time is looked at, in steps.
-        const TICKS: usize = 64;
         /// How many stale choices are tried. To ask whether one is consistent takes time that grows with the
         /// square of the execution, so not all of them are asked for.
         const TRIES: usize = 2;
-        if run.path.len() % TICKS == TICKS - 1 && self.is_late() {
-            return None;
-        }
         let step = self.sampler.choose(run, moves)?;
         // As likely as all stale choices together is none.
         let wanted = run.rules.weak && step.choice == 0 && run.stale < self.most;

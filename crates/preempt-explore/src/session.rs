@@ -1,10 +1,11 @@
 //! What all strategies share: the program, the limits, and the statistics of what was found.
 
+use crate::patience::Patience;
 use crate::run::Ending;
 use crate::{Driver, Names, Program, Rules, Run, Schedule};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 /// When to stop.
@@ -46,6 +47,15 @@ impl Default for Limits {
             stop: None,
             worker: (0, 1),
         }
+    }
+}
+
+impl Limits {
+    /// The latest point in time at which a search gives up, whatever it has finished.
+    pub(crate) fn last_deadline(&self) -> Option<Instant> {
+        let Some(later) = self.first_deadline else { return self.deadline };
+        let between = self.deadline.map(|deadline| later.saturating_duration_since(deadline));
+        Some(later + between.unwrap_or_default() / 4)
     }
 }
 
@@ -252,6 +262,7 @@ impl<'p, P: Program> Session<'p, P> {
     /// Executes the program once under `driver`.
     pub fn execute(&mut self, driver: &mut dyn Driver) -> Ending {
         self.run.reset();
+        self.run.patience = self.patience();
         self.program.execute(&mut self.run, driver);
         self.run.finish_probe();
         self.statistics.executions += 1;
@@ -317,13 +328,14 @@ impl<'p, P: Program> Session<'p, P> {
     /// it to finish the first ones again.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let Limits { deadline, first_deadline, .. } = self.limits;
-        let Some(later) = first_deadline else { return deadline };
+        if first_deadline.is_none() {
+            return deadline;
+        }
         if !self.statistics.rows.is_empty() {
             return first_deadline;
         }
         if self.has_lost_rows {
-            let between = deadline.map(|deadline| later.saturating_duration_since(deadline));
-            return Some(later + between.unwrap_or_default() / 4);
+            return self.limits.last_deadline();
         }
         deadline
     }
@@ -334,12 +346,13 @@ impl<'p, P: Program> Session<'p, P> {
         std::mem::take(&mut self.statistics.rows)
     }
 
+    fn patience(&self) -> Patience {
+        Patience { deadline: self.deadline(), stop: self.limits.stop.clone() }
+    }
+
     /// Whether the deadline has passed or another worker has finished.
     pub fn is_late(&self) -> bool {
-        if self.limits.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-            return true;
-        }
-        self.deadline().is_some_and(|deadline| Instant::now() >= deadline)
+        self.patience().is_over()
     }
 }
 

@@ -6,7 +6,7 @@
 //! Zeller and Hildebrandt, 2002, with context switches in place of characters of an input). The result need not be the simplest
 //! failure, which only a search by bounds finds.
 
-use crate::{Driver, Ending, Finding, Move, Program, Run, Schedule, Session, ThreadId};
+use crate::{Driver, Ending, Finding, Limits, Move, Program, Run, Schedule, Session, ThreadId};
 use std::time::Instant;
 
 /// Steps of one thread without a switch.
@@ -165,6 +165,20 @@ fn execute<P: Program>(
 /// A failing execution that costs at most as much as the one with this path, until `deadline`. `counts` tells
 /// failures of the program from limits of ours. `None` if the path does not fail again.
 pub fn simplify<P: Program>(
+    session: &mut Session<'_, P>,
+    path: &[Move],
+    deadline: Instant,
+    counts: &dyn Fn(&P, &Ending) -> bool,
+) -> Option<Finding> {
+    // Time may be up for the search that has found it.
+    let (limits, given) = (session.limits.clone(), Some(deadline));
+    session.limits = Limits { deadline: given, first_deadline: None, stop: None, ..limits.clone() };
+    let simplest = simplest(session, path, deadline, counts);
+    session.limits = limits;
+    simplest
+}
+
+fn simplest<P: Program>(
     session: &mut Session<'_, P>,
     path: &[Move],
     deadline: Instant,

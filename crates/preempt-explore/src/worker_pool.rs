@@ -114,6 +114,9 @@ pub fn serve<P: Program>(session: &mut Session<'_, P>, handle: WorkerHandle) {
 /// What a worker does with a path.
 pub fn execute<P: Program>(session: &mut Session<'_, P>, path: Vec<Move>) -> RunReport {
     let mut observations = Observations::default();
+    // It does not know what the search has finished.
+    session.limits.deadline = session.limits.last_deadline();
+    session.limits.first_deadline = None;
     let ending = run_along(session, &path, &mut observations);
     let fails = !matches!(ending, Ending::Complete | Ending::Abandoned | Ending::Restart);
     let finding = fails.then(|| Finding {

@@ -4,7 +4,7 @@
 //! violations, the plain accesses that were found to race. Where no race exists, switching threads at
 //! these points loses nothing.
 
-use crate::found::{Access, Evidence, Found, Row, Trouble};
+use crate::found::{Access, Evidence, Found, Row, Standing, Trouble};
 use crate::run::{Memory, Options, Search};
 use crate::shown;
 use crate::stale;
@@ -113,8 +113,8 @@ fn sentence(options: &Options, found: &Found, symbols: &Symbols, verdict: Verdic
             points(found)
         ),
         Verdict::HoldsWithinBound(bound) if found.halt == "time" => format!(
-            "holds within bound {bound}: {} were searched within the time, and none violates it; {}",
-            covered(options, found),
+            "holds within bound {bound}: {} within the time, and none violates it; {}",
+            searched(options, found),
             points(found)
         ),
         Verdict::HoldsWithinBound(bound) => {
@@ -141,7 +141,7 @@ fn sentence(options: &Options, found: &Found, symbols: &Symbols, verdict: Verdic
             "inconclusive: the program is not deterministic: after the same observations a thread does \
              different things{} ({}). Uninstrumented libraries, random numbers or addresses can cause \
              this; try --search schedules",
-            at(symbols.line(found.strayed).as_ref()),
+            found.strayed.as_ref().map_or(String::new(), |standing| standing_at(symbols, standing)),
             found.expected.as_deref().unwrap_or_default()
         ),
         Verdict::Inconclusive(_) if options.replay.is_some() => {
@@ -164,8 +164,18 @@ fn sentence(options: &Options, found: &Found, symbols: &Symbols, verdict: Verdic
                 "executions" => "the limit on executions was reached".to_string(),
                 _ => stop.to_string(),
             };
-            let covered = covered(options, found);
-            format!("inconclusive, {why}: {covered} were searched, and none violates it")
+            let unfinished = found.unfinished.as_ref().map_or(String::new(), |standing| {
+                let (steps, place) =
+                    (counted(standing.steps, "step"), standing_at(symbols, standing));
+                format!(" while an execution of {steps} so far went on{place}")
+            });
+            let searched = searched(options, found);
+            let none = if found.rows.is_empty() && found.executions == 0 {
+                ""
+            } else {
+                ", and none violates it"
+            };
+            format!("inconclusive, {why}{unfinished}: {searched}{none}")
         }
         Verdict::Nothing if found.evidence.is_none() => {
             let why = found.unsupported.as_ref().map_or("", |trouble| trouble.message.as_str());
@@ -200,21 +210,30 @@ fn within(options: &Options, found: &Found) -> Option<u32> {
 }
 
 /// What was searched completely, in words.
-fn covered(options: &Options, found: &Found) -> String {
+fn searched(options: &Options, found: &Found) -> String {
     let what = match options.search {
         Search::Orders => "partial orders",
         Search::Schedules | Search::Random(_) => "schedules",
     };
-    let row = |row: &Row| match options.search {
-        Search::Orders => {
-            format!("all {} {what} with at most {}", grouped(row.graphs), both(found, row))
+    let row = |row: &Row| match (options.search, row.graphs) {
+        (Search::Orders, 1) => format!("the only partial order with at most {}", both(found, row)),
+        (Search::Orders, graphs) => {
+            format!("all {} {what} with at most {}", grouped(graphs), both(found, row))
         }
         _ => format!("all {what} with at most {}", both(found, row)),
     };
-    match found.rows.is_empty() {
-        true => format!("{} executions", grouped(found.executions)),
-        false => largest(found).into_iter().map(row).collect::<Vec<_>>().join(", and "),
-    }
+    let rows = largest(found);
+    let is_one = match (found.rows.is_empty(), &rows[..]) {
+        (true, _) => found.executions == 1,
+        (false, &[row]) => options.search == Search::Orders && row.graphs == 1,
+        _ => false,
+    };
+    let covered = match found.rows.is_empty() {
+        true if found.executions == 0 => return "no execution was searched to its end".into(),
+        true => counted(found.executions, "execution"),
+        false => rows.into_iter().map(row).collect::<Vec<_>>().join(", and "),
+    };
+    format!("{covered} {} searched", if is_one { "was" } else { "were" })
 }
 
 /// The limits that were asked for, in words.
@@ -388,6 +407,11 @@ fn threads(evidence: &Evidence, symbols: &Symbols) -> Vec<String> {
     let name =
         |(number, thread): (usize, &crate::found::Thread)| words::thread(symbols, number, thread);
     evidence.threads.iter().enumerate().map(name).collect()
+}
+
+/// The user's line at which an execution was left.
+fn standing_at(symbols: &Symbols, standing: &Standing) -> String {
+    at(symbols.place(standing.pc, &standing.frames).as_ref())
 }
 
 fn with_place(symbols: &Symbols, trouble: &Trouble) -> String {

@@ -50,13 +50,25 @@ pub struct Found {
     pub fewer_stale: bool,
     /// What was expected of the failing execution.
     pub expected: Option<String>,
-    /// Where it did something else; 0 where that is unknown.
-    #[serde(default)]
-    pub strayed: u64,
+    /// Where it did something else.
+    pub strayed: Option<Standing>,
+    /// Where the last execution stood when time was up.
+    pub unfinished: Option<Standing>,
     /// Preemptions of the failing execution.
     pub least: u32,
     /// The failing execution, repeated.
     pub evidence: Option<Evidence>,
+}
+
+/// Where an execution stood when it was left.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Standing {
+    /// How many steps it had made.
+    pub steps: u64,
+    /// The place.
+    pub pc: u64,
+    /// The calls that led there, the innermost first.
+    pub frames: Vec<u64>,
 }
 
 /// What was covered up to one bound.

@@ -98,6 +98,8 @@ pub struct Options {
     pub sample: bool,
     /// Long pauses and timeouts end in the order of their times, when no other thread can go on.
     pub keeps_pauses: bool,
+    /// How many waits per execution may end because time is up while other threads could still move.
+    pub timeouts: u32,
     /// Seconds without an operation after which a thread is taken to compute without end.
     pub patience: u64,
 }
@@ -131,6 +133,7 @@ impl Options {
             values: (0, 3),
             sample: true,
             keeps_pauses: false,
+            timeouts: 1,
             patience: 10,
         }
     }
@@ -301,7 +304,8 @@ fn stopped(halt: &str) -> Found {
         nondeterministic: false,
         fewer_stale: false,
         expected: None,
-        strayed: 0,
+        strayed: None,
+        unfinished: None,
         least: 0,
         evidence: None,
     }
@@ -427,6 +431,7 @@ fn settings(options: &Options, report: &Path) -> String {
     add("values", &format!("{} {}", options.values.0, options.values.1));
     let patience = if options.debugger.is_some() { 0 } else { options.patience };
     add("patience", &patience);
+    add("timeouts", &options.timeouts);
     if let Some(schedule) = &options.replay {
         add("replay", schedule);
     }

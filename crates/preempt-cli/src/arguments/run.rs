@@ -77,6 +77,10 @@ pub(crate) struct ProgramArguments {
     /// thread can go on
     #[arg(long, value_enum, default_value = "any", help_heading = "Search")]
     pub(crate) pauses: Pauses,
+    /// How many waits per execution may end because time is up while other threads could still move; those that end where
+    /// nothing else can move are not limited, but count
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Search")]
+    pub(crate) timeouts: u32,
     /// Memory model of atomic operations: RC11, a model of C11 and C++20, or sequential consistency
     // `--memory` is a size everywhere else; here it was the model once.
     #[arg(

@@ -13,7 +13,7 @@
 
 use super::Run;
 use super::stopped::Suspect;
-use crate::{Move, ThreadId};
+use crate::{Move, Status, ThreadId};
 
 /// How often is looked for cycles, in steps.
 const INTERVAL: usize = 512;
@@ -66,8 +66,8 @@ impl Run {
         let over = self.path.len() >= self.step_limit;
         let due = over || self.path.len() % INTERVAL == 0 || self.remembered.is_some();
         // A thread that leaves a loop, or goes on because nothing else can, is no cycle yet.
-        let waits = self.state.solo.is_some() || self.state.is_idle(self.last);
-        if !due || self.trail.is_empty() || waits {
+        let no_cycle = self.state.solo.is_some() || self.state.is_idle(self.last);
+        if !due || self.trail.is_empty() || no_cycle {
             return None;
         }
         let period = self.trail.cycle(if over { ENOUGH } else { often })?;
@@ -75,7 +75,15 @@ impl Run {
         let yields = |thread: ThreadId| cycle().any(|s| s.thread == thread && s.yields);
         let moving = |m: &Move| m.choice == Move::TIMEOUT || yields(m.thread);
         let are_several = cycle().any(|s| s.thread != self.last) && cycle().all(|s| s.is_visible);
-        let fair = moves.iter().all(moving) && cycle().all(|s| yields(s.thread));
+        // In the end time is up for a thread that waits until then.
+        let waits = |&id: &ThreadId| {
+            let thread = self.state.thread(id);
+            let is_timed = thread.operation.second == 1 && thread.operation.action.may_be_timed();
+            thread.status == Status::Ready && is_timed && !cycle().any(|s| s.thread == id)
+        };
+        let fair = moves.iter().all(moving)
+            && cycle().all(|s| yields(s.thread))
+            && !self.order.iter().any(waits);
         (fair && (over || !several || are_several)).then_some(period)
     }
 

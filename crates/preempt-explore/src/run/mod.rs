@@ -12,6 +12,7 @@ mod stopped;
 mod trail;
 
 use crate::loops::Conduct;
+use crate::patience::Patience;
 use crate::race::{Access, Race};
 use crate::state::Objects;
 use crate::{
@@ -151,6 +152,7 @@ pub struct Run {
     pub stronger: Vec<(Site, Order)>,
     /// Longest execution allowed, in steps.
     pub step_limit: usize,
+    pub(crate) patience: Patience,
     /// Whether the exploration goes on after a failure.
     pub keep_going: bool,
     /// Whether a thread has operated on an object, in this execution or an earlier one.
@@ -219,6 +221,7 @@ impl Run {
             rules,
             stronger: Vec::new(),
             step_limit,
+            patience: Patience::default(),
             keep_going: false,
             has_operated: false,
             memory: None,
@@ -494,6 +497,10 @@ impl Run {
         }
         if self.path.len() >= self.step_limit {
             self.ending = Some(Ending::StepLimit);
+            return Command::Stop;
+        }
+        if self.patience.is_over_after(self.path.len()) {
+            self.ending = Some(Ending::Abandoned);
             return Command::Stop;
         }
         let Some(step) = driver.choose(self, moves) else {

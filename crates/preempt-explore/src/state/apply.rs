@@ -5,9 +5,11 @@
 //! thread), never as a value: two writers may write equal numbers after unequal plain data.
 //! What is absorbed is a function of the graph, so there are never more histories than graphs.
 
+use super::ExecutionState;
+use super::channels::{self, execute_channel};
+use super::done::{Done, Publish};
 use super::thread::Leaving;
-use super::values::{Channel, ONCE_DONE, ONCE_RUNNING, WAITING, WAITS, WRITER};
-use super::{ExecutionState, Object};
+use super::values::{ONCE_DONE, ONCE_RUNNING, WAITING, WAITS, WRITER};
 use crate::mix::{mix, mix3, term};
 use crate::mutation::{self, Mutation};
 use crate::{Action, Move, ObjectId, Operation, POINTER, ThreadId};
@@ -23,28 +25,6 @@ pub(crate) struct Touch {
     pub(crate) timeout: bool,
     /// Distinguishes alternatives that touch the same.
     pub(crate) stamp: u64,
-}
-
-/// How the release side of an operation changes the version of its object.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Publish {
-    Nothing,
-    /// Whoever reads from here on reads from this thread only.
-    Replace,
-    /// Whoever reads from here on reads from this thread and its predecessors.
-    Append,
-    /// A reader of a read-write lock lets go.
-    Reader,
-}
-
-/// What an operation did.
-pub(crate) struct Done {
-    pub(crate) result: u64,
-    /// Absorbed by the history.
-    pub(crate) observed: u64,
-    publish: Publish,
-    /// Whether others can find something else than before.
-    pub(crate) changed: bool,
 }
 
 /// What must be known of a state before an operation, to keep what threads wait for.
@@ -499,6 +479,8 @@ impl ExecutionState {
                 clocks.atomic_write(id, operation.object, operation.site);
             }
             clocks.number(id, operation.object, order, (reads, writes));
+        } else if self.rules.messages && operation.action.is_on_channel() {
+            channels::pass_clocks(clocks, id, operation, done.result);
         } else {
             let acquires = !matches!(
                 operation.action,
@@ -533,67 +515,4 @@ impl ExecutionState {
         clocks.uses(id, operation.object, publish != Publish::Nothing, operation.site);
         clocks.tick(id);
     }
-}
-
-fn execute_channel(object: &mut Object, operation: &Operation, timeout: bool) -> Done {
-    let version = object.version;
-    let mut channel = Channel::from_value(object.value);
-    let mut done = Done { result: 0, observed: version, publish: Publish::Nothing, changed: true };
-    match operation.action {
-        Action::Send | Action::TrySend => {
-            let meets = operation.action == Action::Send || operation.first != 1 || channel.offered;
-            let room = meets
-                && (operation.first == 0
-                    || u64::from(channel.length) < (operation.first - 1).max(1));
-            done.observed = 0;
-            done.result = match (channel.receiver, room) {
-                (true, true) => 0,
-                (true, false) => 1,
-                (false, _) => 2,
-            };
-            if done.result == 0 {
-                channel.length += 1;
-                done.publish = Publish::Append;
-            }
-            done.changed = done.result == 0;
-        }
-        Action::AwaitTaken => {
-            done.result = u64::from(object.readers < operation.first);
-            done.observed = 0;
-            done.changed = false;
-        }
-        Action::Offer => {
-            channel.offered = true;
-            done.observed = 0;
-        }
-        Action::Receive | Action::TryReceive if timeout => {
-            channel.offered = false;
-            done.result = 3;
-        }
-        Action::Receive | Action::TryReceive => {
-            done.result = match (channel.length, channel.senders) {
-                (0, 0) => 2,
-                (0, _) => 1,
-                _ => 0,
-            };
-            if done.result == 0 {
-                channel.length -= 1;
-                object.readers += 1;
-            }
-            channel.offered = false;
-            done.changed = done.result == 0;
-        }
-        Action::CloseSender => {
-            channel.senders -= 1;
-            done.observed = 0;
-            done.publish = Publish::Append;
-        }
-        _ => {
-            channel.receiver = false;
-            done.observed = 0;
-            done.publish = Publish::Append;
-        }
-    }
-    object.value = channel.value();
-    done
 }

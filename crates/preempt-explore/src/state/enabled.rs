@@ -28,9 +28,12 @@ impl ExecutionState {
             self.moves_of(ThreadId(index as u32), out);
         }
         let stuck = out.is_empty();
-        let late = stuck || self.fired < self.rules.timeouts;
-        if self.has_timed_waits && (late || self.due > 0 || self.woken < self.rules.spurious) {
-            self.timeouts(late, stuck, out);
+        if self.has_timed_waits {
+            let passes = out.iter().all(|m| self.looks_in_vain(m.thread));
+            let late = passes || self.fired < self.rules.timeouts;
+            if late || self.due > 0 || self.woken < self.rules.spurious {
+                self.timeouts(late, passes, out);
+            }
         }
         if stuck {
             self.take_turns(out);
@@ -79,15 +82,16 @@ impl ExecutionState {
     }
 
     /// Waits that may end because time is up, if it is `late`, or for no reason. Those with a distant deadline end only where
-    /// threads are `stuck`, or if one has ended that was due about the same time.
-    fn timeouts(&self, late: bool, stuck: bool, out: &mut Vec<Move>) {
+    /// time `passes`, because threads can do nothing but look again and again, or if one has ended that was due about the
+    /// same time.
+    fn timeouts(&self, late: bool, passes: bool, out: &mut Vec<Move>) {
         let spurious = self.woken < self.rules.spurious;
         for (index, thread) in self.threads.iter().enumerate() {
             let operation = &thread.operation;
             let id = ThreadId(index as u32);
             let allowed = match operation.second {
                 1 => match operation.deadline.filter(|deadline| deadline.distant) {
-                    Some(deadline) => stuck || self.is_near(deadline),
+                    Some(deadline) => passes || self.is_near(deadline),
                     None => late,
                 },
                 Operation::SPURIOUS => spurious,
@@ -149,15 +153,17 @@ impl ExecutionState {
         }
         let mut timeouts = Vec::new();
         self.timeouts(true, false, &mut timeouts);
-        timeouts.iter().any(|m| self.thread(m.thread).operation.second == 1)
+        let is_timed = |m: &Move| self.thread(m.thread).operation.second == 1;
+        timeouts.iter().any(|m| is_timed(m) && !moves.contains(m))
     }
 
     /// Whether some thread waits for a distant deadline, which does not come while others can move.
     pub(crate) fn withholds_deadlines(&self, moves: &[Move]) -> bool {
         let distant = |t: &Thread| t.operation.deadline.is_some_and(|deadline| deadline.distant);
         let waits = |t: &Thread| t.status == Status::Ready && distant(t);
+        let moves_of = |id: usize| moves.iter().any(|m| m.thread.index() == id);
         self.has_timed_waits
-            && self.threads.iter().any(waits)
+            && self.threads.iter().enumerate().any(|(id, t)| waits(t) && !moves_of(id))
             && moves.iter().any(|m| m.choice != Move::TIMEOUT)
     }
 

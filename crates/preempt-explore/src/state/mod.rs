@@ -10,6 +10,8 @@
 //! Two executions in which a thread has the same history cannot be told apart by that thread.
 
 mod apply;
+mod channels;
+mod done;
 mod enabled;
 mod objects;
 mod polling;

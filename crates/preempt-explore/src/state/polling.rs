@@ -30,7 +30,8 @@
 //! Invariant: whether a thread may leave its yield is a function of the happens-before graph and of which threads
 //! have moved since the last yields of restless threads. The latter is part of the hash that identifies a state.
 
-use super::apply::{Done, Touch};
+use super::apply::Touch;
+use super::done::Done;
 use super::thread::{Leaving, Solo, Watch, WatchKind};
 use super::{ExecutionState, Object, Rules, Status, Thread};
 use crate::loops::{Conduct, Was};
@@ -78,6 +79,12 @@ impl ExecutionState {
     /// After how many rounds without anything new a thread is restless.
     fn fair(&self) -> u32 {
         if self.rules.all_rounds { FAIR_OF_ALL } else { FAIR }
+    }
+
+    /// Whether a thread stands before a yield and has found nothing new for so many rounds that time passes.
+    pub(super) fn looks_in_vain(&self, id: ThreadId) -> bool {
+        let thread = &self.threads[id.index()];
+        thread.operation.action == Action::Yield && thread.rounds.restless >= self.fair()
     }
 
     /// Whether a restless thread has to let others move first.

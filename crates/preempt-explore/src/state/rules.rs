@@ -14,6 +14,9 @@ pub struct Rules {
     pub timeouts: u32,
     /// Some thread takes a lock for reading that it holds for reading: writers that wait matter.
     pub recursive: bool,
+    /// Channels carry messages: what is received was sent before, and knows nothing of other messages. Otherwise they are
+    /// numbers that are raised and lowered, and what lowers one comes after all that has raised it.
+    pub messages: bool,
     /// Receivers of rendezvous channels say so before they wait. Switched on by a sender that does not wait.
     pub offers: bool,
     /// Keep virtual time. Switched on when it is looked at.
@@ -51,6 +54,7 @@ impl Default for Rules {
             mixed: false,
             timeouts: 1,
             recursive: false,
+            messages: true,
             offers: false,
             time: false,
             daemons: false,

@@ -1,16 +1,13 @@
 //! Accesses to atomics of which all writes are kept: which moves are possible, and what they do.
 
 use super::log::Logged;
-use super::writes::{Read, Source, Weak, Write};
+use super::writes::{IDLE, Source, Weak, Write};
 use crate::clock::Clock;
 use crate::mix::{mix, mix3, term};
 use crate::mutation::{self, Mutation};
 use crate::{Action, ExecutionState, Move, ObjectId, Operation, Order, POINTER, Status, ThreadId};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// Stands for the write of an update that left an outdated value as it was.
-const IDLE: u64 = u64::MAX;
 
 /// What an access does to the writes of its location.
 #[derive(Clone, Copy)]
@@ -300,7 +297,7 @@ impl ExecutionState {
                 location.writes[at].taken = true;
             }
             let idle = plan.reads.is_some() && value == old && at < end;
-            location.writes.insert(at, write);
+            location.insert_write(at, write);
             if at == end {
                 let object = &mut self.objects[operation.object.index()];
                 (object.value, object.version) = (value, version);
@@ -311,12 +308,7 @@ impl ExecutionState {
                 weak.note_read(id, operation.object, IDLE);
             }
         } else if let Some(write) = read {
-            let known = |r: &Read| r.thread == id && r.write == write;
-            let location = Arc::make_mut(location);
-            match location.reads.iter_mut().find(|r| known(r)) {
-                Some(read) => read.last = time,
-                None => location.reads.push(Read { thread: id, time, last: time, write }),
-            }
+            Arc::make_mut(location).note_read(id, time, write);
             weak.note_read(id, operation.object, write);
         }
         if plan.fails {

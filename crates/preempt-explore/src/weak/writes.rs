@@ -9,6 +9,9 @@ use crate::{ObjectId, ThreadId};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Stands for the write of an update that left an outdated value as it was.
+pub(super) const IDLE: u64 = u64::MAX;
+
 /// A write to a location.
 #[derive(Clone, Debug)]
 pub(crate) struct Write {
@@ -34,8 +37,6 @@ pub(crate) struct Write {
 pub(super) struct Read {
     pub(super) thread: ThreadId,
     pub(super) time: u32,
-    /// Of the last time that the thread has read the same write.
-    pub(super) last: u32,
     /// Name of the write that was read.
     pub(super) write: u64,
 }
@@ -45,8 +46,36 @@ pub(super) struct Read {
 pub(crate) struct Location {
     /// In modification order, the initial value first.
     pub(crate) writes: Vec<Write>,
-    /// The first read of each write by each thread.
+    /// The first read of each write by each thread, those of a thread in the order in which it has made them.
     pub(super) reads: Vec<Read>,
+    /// When each thread has written for the last time.
+    writers: Vec<(ThreadId, u32)>,
+    /// When each thread has read for the last time.
+    readers: Vec<(ThreadId, u32)>,
+}
+
+/// Notes when a thread has done something for the last time.
+fn note(list: &mut Vec<(ThreadId, u32)>, thread: ThreadId, time: u32) {
+    match list.iter_mut().find(|(other, _)| *other == thread) {
+        Some((_, last)) => *last = time,
+        None => list.push((thread, time)),
+    }
+}
+
+impl Location {
+    pub(super) fn insert_write(&mut self, at: usize, write: Write) {
+        note(&mut self.writers, write.thread, write.time);
+        self.writes.insert(at, write);
+    }
+
+    pub(super) fn note_read(&mut self, thread: ThreadId, time: u32, write: u64) {
+        note(&mut self.readers, thread, time);
+        // What a thread has read before is older than what it reads now, or the same.
+        let last = self.reads.iter().rev().find(|read| read.thread == thread);
+        if last.is_none_or(|read| read.write != write) {
+            self.reads.push(Read { thread, time, write });
+        }
+    }
 }
 
 /// A copy is made to be added to.
@@ -56,7 +85,8 @@ impl Clone for Location {
         writes.extend_from_slice(&self.writes);
         let mut reads = Vec::with_capacity(self.reads.len() + 2);
         reads.extend_from_slice(&self.reads);
-        Location { writes, reads }
+        let (writers, readers) = (self.writers.clone(), self.readers.clone());
+        Location { writes, reads, writers, readers }
     }
 }
 
@@ -160,7 +190,7 @@ impl Weak {
                 taken: false,
                 position: None,
             };
-            *location = Arc::new(Location { writes: vec![initial], reads: Vec::new() });
+            *location = Arc::new(Location { writes: vec![initial], ..Location::default() });
         }
     }
 
@@ -187,8 +217,10 @@ impl Weak {
         let is_settled = |w: &Write| w.position.is_some_and(|position| position < self.settled);
         let settled = location.writes.iter().rposition(is_settled);
         let mut floor = written.max(settled).unwrap_or(0);
-        for read in &location.reads {
-            if known(read.thread, read.time) {
+        // Of what a thread has read, the last that is known is the newest.
+        for &(reader, _) in &location.readers {
+            let mut reads = location.reads.iter().rev().filter(|read| read.thread == reader);
+            if let Some(read) = reads.find(|read| known(reader, read.time)) {
                 let at = location.writes.iter().rposition(|w| w.name == read.write);
                 floor = floor.max(at.unwrap_or(0));
             }
@@ -207,8 +239,8 @@ impl Weak {
         let known = |other: ThreadId, time: u32| {
             other == thread || clock.get(other.index()).is_some_and(|&until| until >= time)
         };
-        location.writes.iter().all(|w| w.name == 0 || known(w.thread, w.time))
-            && (!writes || location.reads.iter().all(|r| known(r.thread, r.last)))
+        let all = |list: &[(ThreadId, u32)]| list.iter().all(|&(other, time)| known(other, time));
+        all(&location.writers) && (!writes || all(&location.readers))
     }
 
     pub(super) fn has_polled(&self, thread: ThreadId, object: ObjectId, write: u64) -> bool {
@@ -220,6 +252,11 @@ impl Weak {
     pub(super) fn note_read(&mut self, thread: ThreadId, object: ObjectId, write: u64) {
         let same = |p: &Polled| p.thread == thread && p.object == object && p.write == write;
         if !self.polled.iter().any(same) {
+            // What it has read there before is too old to be read again.
+            let is_older = |p: &Polled| p.thread == thread && p.object == object && p.write != IDLE;
+            if write != IDLE {
+                self.polled.retain(|polled| !is_older(polled));
+            }
             for polled in self.polled.iter_mut().filter(|p| p.thread == thread) {
                 polled.again = false;
             }

@@ -263,7 +263,7 @@ impl<T> Receiver<T> {
             ReceiverInner::Std(receiver) => receiver.recv(),
             ReceiverInner::Controlled(shared) => {
                 shared.offer(site);
-                match shared.operate_at(site, Action::Receive, 0, 0) {
+                match shared.operate_at(site, Action::Receive, shared.rendezvous.into(), 0) {
                     Some(0) => shared.pop().ok_or(RecvError),
                     _ => Err(RecvError),
                 }
@@ -281,7 +281,7 @@ impl<T> Receiver<T> {
         match &self.0 {
             ReceiverInner::Std(receiver) => receiver.try_recv(),
             ReceiverInner::Controlled(shared) => {
-                match shared.operate_at(site, Action::TryReceive, 0, 0) {
+                match shared.operate_at(site, Action::TryReceive, shared.rendezvous.into(), 0) {
                     Some(0) => shared.pop().ok_or(TryRecvError::Empty),
                     Some(1) => Err(TryRecvError::Empty),
                     _ => Err(TryRecvError::Disconnected),
@@ -297,7 +297,7 @@ impl<T> Receiver<T> {
             ReceiverInner::Std(receiver) => receiver.recv_timeout(limit),
             ReceiverInner::Controlled(shared) => {
                 shared.offer(Location::caller());
-                match shared.operate(Action::Receive, 0, 1) {
+                match shared.operate(Action::Receive, shared.rendezvous.into(), 1) {
                     Some(0) => shared.pop().ok_or(RecvTimeoutError::Timeout),
                     Some(3) => {
                         rt::pass(limit);
