@@ -10,6 +10,7 @@
 
 #![forbid(unsafe_code)]
 
+mod ahead;
 pub mod caching;
 mod clock;
 mod cuts;

@@ -39,13 +39,13 @@ struct Priorities {
 const HIGH: u64 = 1 << 32;
 
 impl Priorities {
-    fn priority(&mut self, thread: usize) -> u64 {
+    /// The priority of a thread that has none yet.
+    #[cold]
+    fn draw(&mut self, thread: usize) -> u64 {
         if self.priorities.len() <= thread {
             self.priorities.resize(thread + 1, 0);
         }
-        if self.priorities[thread] == 0 {
-            self.priorities[thread] = HIGH + (self.random.number() >> 2);
-        }
+        self.priorities[thread] = HIGH + (self.random.number() >> 2);
         self.priorities[thread]
     }
 
@@ -61,7 +61,8 @@ impl Driver for Priorities {
     fn choose(&mut self, run: &Run, moves: &[Move]) -> Option<Move> {
         let mut best = (0, 0);
         for (index, step) in moves.iter().enumerate() {
-            let priority = self.priority(step.thread.index());
+            let known = self.priorities.get(step.thread.index()).copied().unwrap_or(0);
+            let priority = if known == 0 { self.draw(step.thread.index()) } else { known };
             if priority > best.0 {
                 best = (priority, index);
             }

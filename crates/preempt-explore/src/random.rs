@@ -28,15 +28,15 @@ impl Random {
         ((u128::from(self.number()) * limit as u128) >> 64) as usize
     }
 
-    /// One of the moves of the same thread as `moves[index]`, at random.
+    /// One of the moves of the same thread as `moves[index]`, which is its first, at random. The moves of a thread are next
+    /// to each other.
+    #[inline]
     pub(crate) fn alternative(&mut self, moves: &[Move], index: usize) -> Move {
-        let thread = moves[index].thread;
-        let count = moves.iter().filter(|m| m.thread == thread).count();
+        let first = moves[index];
+        let same = |step: &&Move| step.thread == first.thread;
+        let count = moves[index..].iter().take_while(same).count();
         let wanted = self.below(count);
-        if count == 1 {
-            return moves[index];
-        }
-        moves.iter().filter(|m| m.thread == thread).nth(wanted).copied().unwrap_or(moves[index])
+        moves[index + wanted]
     }
 }
 

@@ -6,6 +6,7 @@
 //! run differs from that of every earlier run, and there are never more runs than graphs, unless
 //! there are so many histories that old ones are forgotten.
 
+use crate::ahead::Ahead;
 use crate::histories::Histories;
 use crate::mutation::{self, Mutation};
 use crate::run_along::{Observer, run_along};
@@ -35,6 +36,8 @@ pub(crate) struct SegmentTable {
     relied_on: FxHashSet<ObjectId>,
     /// Whether a search has relied on something that turned out to be wrong.
     pub(crate) contradicted: bool,
+    /// What executions with stale choices that the search had not come to yet have shown.
+    pub(crate) ahead: Ahead,
 }
 
 impl SegmentTable {
@@ -125,13 +128,28 @@ impl SegmentTable {
     /// Brings a thread to its next operation, if it is known. Returns whether it spawns threads.
     fn perform(&self, state: &mut ExecutionState, thread: ThreadId) -> Option<bool> {
         let segment = self.by_history.get(state.thread(thread).history)?;
-        state.perform(thread, &segment.effects, segment.next);
+        state.perform(thread, &segment.effects, &segment.next);
         Some(segment.effects.iter().any(|e| matches!(e, Effect::Spawn(..))))
     }
 
     /// Whether the program itself has made this complete execution, with clocks and without a race.
     pub(crate) fn was_executed(&self, graph: u128) -> bool {
         self.executed.contains(&graph)
+    }
+
+    /// Whether the execution along `path` has a data race.
+    pub(crate) fn races<P: Program>(
+        &mut self,
+        session: &mut Session<'_, P>,
+        path: &[Move],
+    ) -> Result<bool, Halt> {
+        let mut state = session.run.imagined_state(session.run.rules);
+        self.begin(session, &mut state)?;
+        for (index, &step) in path.iter().enumerate() {
+            let so_far = |out: &mut Vec<Move>| out.extend_from_slice(&path[..=index]);
+            self.advance(session, &mut state, step, &so_far)?;
+        }
+        Ok(state.race().is_some())
     }
 
     /// Runs the program along a path and then without preemption to its end.
@@ -154,7 +172,9 @@ impl SegmentTable {
         let mut steps = std::mem::take(&mut self.path);
         steps.clear();
         path(&mut steps);
-        let ending = run_along(session, &steps, self);
+        let tail = self.ahead.tail(session, steps.len());
+        let ending = run_along(session, &steps, tail, self);
+        let ending = self.ahead.keep(session, tail, &steps, ending);
         self.path = steps;
         for object in std::mem::take(&mut session.run.raced) {
             self.note_race(object);

@@ -152,8 +152,10 @@ pub struct Statistics {
     pub redundant: u64,
     /// Whether everything with fewer stale choices than the failure was explored.
     pub fewer_stale: bool,
-    /// The first failure.
+    /// The failure that is reported.
     pub failure: Option<Finding>,
+    /// Which execution failed first, if the search went on to find a simpler failure.
+    pub first_failure: Option<u64>,
 }
 
 impl Statistics {

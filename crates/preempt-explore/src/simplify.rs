@@ -225,6 +225,15 @@ fn simplest<P: Program>(
             at += usize::from(!shorter);
         }
     }
+    // Choices one by one: the first ones of a thread are often accidents, too.
+    let mut at = plan.choices.len();
+    while at > 0 && Instant::now() < deadline {
+        at = plan.choices.len().min(at) - 1;
+        let mut candidate = plan.clone();
+        candidate.choices.remove(at);
+        try_out(session, candidate, counts, &mut best, &mut plan);
+        at = plan.choices.len().min(at);
+    }
     Some(best)
 }
 
@@ -236,7 +245,8 @@ fn try_out<P: Program>(
     best: &mut Finding,
     plan: &mut Plan,
 ) -> bool {
-    if candidate.blocks.len() >= plan.blocks.len() {
+    let fewer_blocks = candidate.blocks.len() < plan.blocks.len();
+    if !fewer_blocks && candidate.choices.len() >= plan.choices.len() {
         return false;
     }
     let Some((finding, path)) = execute(session, &candidate, counts) else { return false };

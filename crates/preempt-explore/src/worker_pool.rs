@@ -5,7 +5,7 @@
 //! what changes neither the graphs nor the preemptions they need. Two paths handed out at the same
 //! time may lead to the same graph, so with workers there can be more executions than graphs.
 
-use crate::run_along::{Observer, run_along};
+use crate::run_along::{Observer, Tail, run_along};
 use crate::{Effect, Ending, Finding, Mismatch, Move, Next, Program, Schedule, Session, ThreadId};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -117,7 +117,7 @@ pub fn execute<P: Program>(session: &mut Session<'_, P>, path: Vec<Move>) -> Run
     // It does not know what the search has finished.
     session.limits.deadline = session.limits.last_deadline();
     session.limits.first_deadline = None;
-    let ending = run_along(session, &path, &mut observations);
+    let ending = run_along(session, &path, Tail::Newest, &mut observations);
     let fails = !matches!(ending, Ending::Complete | Ending::Abandoned | Ending::Restart);
     let finding = fails.then(|| Finding {
         ending: ending.clone(),

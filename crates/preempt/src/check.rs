@@ -453,6 +453,7 @@ impl Check {
             delays: statistics.delays,
             samples: statistics.samples,
             fewer_stale: statistics.fewer_stale,
+            first_failure: statistics.first_failure,
             unseen: (statistics.samples > 0)
                 .then(|| statistics.singletons as f64 / statistics.samples as f64),
             time: begin.elapsed(),

@@ -218,7 +218,7 @@ fn portfolio(job: &Job<'_>, session: &mut Session<'_, Runtime>) -> Halt {
     };
     session.limits.deadline = fifths(2);
     session.limits.first_deadline = fifths(4);
-    let halt = forward::explore(session);
+    let halt = forward::explore_ahead(session);
     let unfinished = matches!(halt, Halt::Time | Halt::States);
     session.limits.first_deadline = None;
     session.limits.deadline = fifths(4);

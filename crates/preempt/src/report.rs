@@ -117,6 +117,8 @@ pub struct Report {
     pub samples: u64,
     /// Whether everything with fewer stale choices than the failure was explored.
     pub(crate) fewer_stale: bool,
+    /// Which execution failed first, if executions followed in search of a simpler failure.
+    pub first_failure: Option<u64>,
     /// After sampling: an estimate of the share of behaviour not seen yet.
     pub unseen: Option<f64>,
     /// How long it took.
@@ -139,6 +141,7 @@ impl Report {
             delays: None,
             samples: 0,
             fewer_stale: false,
+            first_failure: None,
             unseen: None,
             time,
             notes: Vec::new(),
@@ -300,10 +303,13 @@ impl Failure {
     pub(crate) fn full(&self, report: &Report, name: Option<&str>) -> String {
         let mut text = self.to_string();
         let seconds = report.time.as_secs_f64();
-        text.push_str(&format!(
-            "\nfound after {} in {seconds:.2} s",
-            plural(report.executions, "execution", "executions")
-        ));
+        let first = report.first_failure.unwrap_or(report.executions);
+        text.push_str(&format!("\nfound after {}", plural(first, "execution", "executions")));
+        if first < report.executions {
+            let all = grouped(report.executions);
+            text.push_str(&format!(" ({all} with the search for a simpler failure)"));
+        }
+        text.push_str(&format!(" in {seconds:.2} s"));
         let last = report.per_bound.last();
         let simpler = |row: &&Bound| (row.stale, row.preemptions) < (self.stale, self.preemptions);
         if let Some(row) = last.filter(simpler) {

@@ -33,6 +33,9 @@ impl Report {
             field(&mut line, "reason", &quoted(&reason.to_string()));
         }
         if let Some(failure) = self.failure() {
+            if let Some(first) = self.first_failure {
+                field(&mut line, "first_failure", &first.to_string());
+            }
             field(&mut line, "kind", &quoted(&format!("{:?}", failure.kind)));
             field(&mut line, "message", &quoted(&failure.message));
             field(&mut line, "preemptions", &failure.preemptions.to_string());

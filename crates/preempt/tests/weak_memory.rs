@@ -259,6 +259,41 @@ fn one_stale_choice_comes_early() {
     assert!(report.failure().is_none() && report.executions == 1000, "{report}");
 }
 
+/// A failure that needs several stale choices is found early, and made as simple as it can be; a search by bounds comes to it late.
+#[test]
+fn several_stale_choices_come_early() {
+    let body = || {
+        let numbers: Arc<[AtomicUsize; 6]> = Arc::new(Default::default());
+        let spawn = |mine: [usize; 3], others: [usize; 3]| {
+            let numbers = numbers.clone();
+            thread::spawn(move || {
+                mine.iter().for_each(|&n| numbers[n].store(1, Relaxed));
+                others.map(|n| numbers[n].load(Relaxed))
+            })
+        };
+        let (first, second) = ([0, 1, 2], [3, 4, 5]);
+        let threads = [spawn(first, second), spawn(second, first), spawn([5, 0, 1], [2, 3, 4])];
+        let [a, b, _] = threads.map(|thread| thread.join().unwrap());
+        assert!(a != [0; 3] || b != [0; 3]);
+    };
+    let report = check().run(body);
+    let failure = report.failure().expect("nothing orders the stores before the loads");
+    assert_eq!((failure.kind, failure.stale), (FailureKind::Panic, 3), "{failure}");
+    assert!(report.first_failure.is_some_and(|first| first <= 100), "{report}");
+    assert!(
+        check().executions(100).run(body).failure().is_some(),
+        "a hundred executions are enough"
+    );
+    let again = check().replay(&failure.schedule).run(body);
+    assert_eq!(again.failure().map(|f| f.kind), Some(FailureKind::Panic));
+    // In order of bounds it is beyond a hundred executions, so that looking ahead is what finds it.
+    let in_order = check().strategy(Strategy::PartialOrders).executions(1000).run(body);
+    assert!(in_order.failure().is_none(), "{in_order}");
+    // What the test asks for is respected.
+    let limited = check().stale(2).executions(300).run(body);
+    assert!(limited.failure().is_none(), "{limited}");
+}
+
 /// With a failure that needs no stale choice, though a preemption, it is the one that is shown: it is easier to understand.
 #[test]
 fn failures_without_stale_choices_come_first() {

@@ -49,6 +49,14 @@ pub fn explore<P: Program>(session: &mut Session<'_, P>) -> Halt {
     explore_with(session, None)
 }
 
+/// As [`explore`], but a failure with stale choices may be found before it is its turn, see `ahead.rs`.
+pub fn explore_ahead<P: Program>(session: &mut Session<'_, P>) -> Halt {
+    let mut forward = Forward { reduce: !session.limits.keep_going, ..Forward::default() };
+    forward.segments.ahead.looks = true;
+    let halt = forward.explore(session);
+    forward.segments.ahead.settle(session, halt)
+}
+
 /// As [`explore`], with workers that execute the program.
 pub fn explore_with<P: Program>(session: &mut Session<'_, P>, pool: Option<WorkerPool>) -> Halt {
     // Workers learn about loops when they begin.
@@ -579,22 +587,5 @@ pub(crate) fn terminal_of(state: &ExecutionState) -> Terminal {
         Terminal::Livelock
     } else {
         Terminal::Deadlock
-    }
-}
-
-impl SegmentTable {
-    /// Whether the execution along `path` has a data race.
-    pub(crate) fn races<P: Program>(
-        &mut self,
-        session: &mut Session<'_, P>,
-        path: &[Move],
-    ) -> Result<bool, Halt> {
-        let mut state = session.run.imagined_state(session.run.rules);
-        self.begin(session, &mut state)?;
-        for (index, &step) in path.iter().enumerate() {
-            let so_far = |out: &mut Vec<Move>| out.extend_from_slice(&path[..=index]);
-            self.advance(session, &mut state, step, &so_far)?;
-        }
-        Ok(state.race().is_some())
     }
 }

@@ -380,7 +380,8 @@ fn explored_in_turns(
         session.on_terminal = Some(collect);
         let halt = match turn {
             Some(turn) => forward::explore_in_turns(&mut session, turn),
-            None => forward::explore(&mut session),
+            // Looking ahead changes nothing.
+            None => forward::explore_ahead(&mut session),
         };
         let statistics = session.statistics;
         rules = session.run.rules;

@@ -230,10 +230,10 @@ impl Driver for Optimal {
         thread: ThreadId,
         _: u64,
         effects: &[Effect],
-        next: Next,
+        next: &Next,
     ) -> Result<(), Mismatch> {
         if self.depth > self.known {
-            self.segments.push((thread, effects.into(), next));
+            self.segments.push((thread, effects.into(), *next));
         }
         Ok(())
     }

@@ -442,7 +442,7 @@ impl<'a> Order<'a> {
                     state.apply(*step);
                     // A child comes to its first operation before its parent goes on.
                     for (thread, effects, next) in segments.iter().rev() {
-                        state.perform(*thread, effects, *next);
+                        state.perform(*thread, effects, next);
                     }
                 }
                 done.push(event);

@@ -30,8 +30,22 @@ impl Run {
 
     /// The length of a cycle that the execution repeats, and in which every thread moves that can. Where it can be told what
     /// threads remember, nothing of that may change in a round.
+    #[inline]
     pub(super) fn cycle(&mut self, moves: &[Move]) -> Option<usize> {
-        let Some(remembered) = self.remembered else { return self.fair_cycle(moves, OFTEN, true) };
+        match self.remembered {
+            Some(remembered) => self.remembered_cycle(moves, remembered),
+            None if self.is_time_to_look() => self.fair_cycle(moves, OFTEN, true),
+            None => None,
+        }
+    }
+
+    #[inline]
+    fn is_time_to_look(&self) -> bool {
+        let now = self.path.len();
+        now % INTERVAL == 0 || now >= self.step_limit
+    }
+
+    fn remembered_cycle(&mut self, moves: &[Move], remembered: fn() -> u64) -> Option<usize> {
         let now = self.path.len();
         let Some(Suspect { at, period, memory }) = self.suspect else {
             if now % INTERVAL == 0 && !self.counts_rounds {
@@ -64,10 +78,9 @@ impl Run {
     /// A cycle that was repeated so often, and in which every thread moves that can.
     fn fair_cycle(&self, moves: &[Move], often: usize, several: bool) -> Option<usize> {
         let over = self.path.len() >= self.step_limit;
-        let due = over || self.path.len() % INTERVAL == 0 || self.remembered.is_some();
         // A thread that leaves a loop, or goes on because nothing else can, is no cycle yet.
         let no_cycle = self.state.solo.is_some() || self.state.is_idle(self.last);
-        if !due || self.trail.is_empty() || no_cycle {
+        if self.trail.is_empty() || no_cycle {
             return None;
         }
         let period = self.trail.cycle(if over { ENOUGH } else { often })?;

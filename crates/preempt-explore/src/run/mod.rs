@@ -8,6 +8,7 @@
 mod creation;
 mod cycle;
 mod epilogue;
+mod orders;
 mod stopped;
 mod trail;
 
@@ -34,7 +35,7 @@ pub trait Driver {
         thread: ThreadId,
         history: u64,
         effects: &[Effect],
-        next: Next,
+        next: &Next,
     ) -> Result<(), Mismatch> {
         let _ = (thread, history, effects, next);
         Ok(())
@@ -180,6 +181,8 @@ pub struct Run {
     open: Vec<OpenSegment>,
     trail: Trail,
     pub(crate) moves: Vec<Move>,
+    /// Whether `moves` are those of the next state, too, if the thread that moved last comes to an access to a number.
+    has_same_moves: bool,
 }
 
 #[derive(Clone, Default)]
@@ -238,6 +241,7 @@ impl Run {
             open: Vec::new(),
             trail: Trail::default(),
             moves: Vec::new(),
+            has_same_moves: false,
         }
     }
 
@@ -262,6 +266,7 @@ impl Run {
         self.state.reset(self.rules);
         self.path.clear();
         self.trail.clear();
+        self.has_same_moves = false;
         self.last_change = 0;
         (self.suspect, self.counts_rounds) = (None, false);
         self.ending = None;
@@ -323,6 +328,7 @@ impl Run {
     /// The running thread spawns another. The child runs next, up to its first operation.
     pub fn spawn(&mut self) -> ThreadId {
         let parent = self.current;
+        self.has_same_moves = false;
         let open = self.open(parent);
         let index = open.spawned;
         open.spawned += 1;
@@ -342,12 +348,14 @@ impl Run {
     /// The running thread, which has exclusive access, changes a number.
     pub fn assign(&mut self, object: ObjectId, value: u64) {
         if self.value_of(object) != value {
+            self.has_same_moves = false;
             self.note(Effect::Assign(object, value));
         }
     }
 
     /// The running thread adds a sender to a channel.
     pub fn add_sender(&mut self, channel: ObjectId) {
+        self.has_same_moves = false;
         self.note(Effect::AddSender(channel));
     }
 
@@ -367,36 +375,6 @@ impl Run {
     pub fn touch_end(&mut self, cell: ObjectId, write: bool, site: Site) {
         self.note(Effect::AccessEnd(cell, write, site));
         self.note_race();
-    }
-
-    /// The running thread executes a fence.
-    pub fn fence(&mut self, order: Order) {
-        self.note(Effect::Fence(order));
-    }
-
-    /// The program uses this memory order for an access to an atomic or (`fence`) a fence. If weak
-    /// memory is to be explored and this is new, the exploration must begin again, with all writes
-    /// kept. Addresses that the program stores must then be the same in all executions.
-    pub fn weaken(&mut self, order: Order, fence: bool) {
-        let over = self.ending.as_ref().is_some_and(|ending| *ending != Ending::Restart);
-        if !self.rules.rc11 || self.epilogue.is_some() || over {
-            return;
-        }
-        let strong = order == Order::SequentiallyConsistent;
-        let new = match strong {
-            true => !std::mem::replace(&mut self.rules.strong, true) && self.rules.weak,
-            false => !fence && !std::mem::replace(&mut self.rules.weak, true),
-        };
-        if new {
-            self.ending = Some(Ending::Restart);
-        }
-    }
-
-    /// The operation as it is executed, with the order that its place in the source is to have.
-    fn strengthened(&self, operation: Operation) -> Operation {
-        let stronger = |(site, _): &&(Site, Order)| *site == operation.site;
-        let orders = self.stronger.iter().filter(stronger).map(|(_, order)| *order);
-        orders.fold(operation, |o, order| Operation { order, failure: order, ..o })
     }
 
     fn note_race(&mut self) {
@@ -432,32 +410,28 @@ impl Run {
 
     /// The running thread has come to the end of a segment.
     pub fn reach(&mut self, next: Next, driver: &mut dyn Driver) {
-        let next = match next {
-            Next::Operation(operation) if !self.stronger.is_empty() => {
-                Next::Operation(self.strengthened(operation))
-            }
-            next => next,
-        };
+        let mut next = next;
+        if let (Next::Operation(operation), false) = (&mut next, self.stronger.is_empty()) {
+            *operation = self.strengthened(*operation);
+        }
         self.watch_creations(&next);
         let thread = self.current;
         let history = self.state.thread(thread).history;
-        let open = self.open(thread);
-        let effects = std::mem::take(&mut open.effects);
+        self.open(thread);
+        let effects = &mut self.open[thread.index()].effects;
         // What is done after the end, or to find out that the rules must change, teaches nothing.
         if self.epilogue.is_none() && self.ending != Some(Ending::Restart) {
-            if let Err(mismatch) = driver.segment(thread, history, &effects, next) {
+            if let Err(mismatch) = driver.segment(thread, history, effects, &next) {
                 self.ending.get_or_insert(Ending::Nondeterminism(mismatch));
             }
         }
-        self.state.arrive(thread, next);
+        effects.clear();
+        self.state.arrive(thread, &next);
         if self.rules.watch && self.ending.is_none() && self.state.is_unknown_loop(thread) {
             self.probe = Some((thread, self.state.loop_of(thread)));
             self.tried_loop = true;
             self.ending = Some(Ending::Restart);
         }
-        let open = self.open(thread);
-        open.effects = effects;
-        open.effects.clear();
     }
 
     /// Asks who goes next and executes that thread's operation.
@@ -469,7 +443,12 @@ impl Run {
             return Command::Stop;
         }
         let mut moves = std::mem::take(&mut self.moves);
-        self.state.moves(&mut moves);
+        if !(self.has_same_moves && self.state.is_before_number(self.last)) {
+            self.state.moves(&mut moves);
+            self.has_same_moves = self.state.has_plain_moves();
+        }
+        #[cfg(test)]
+        self.check_moves(&moves);
         let command = self.pick(&moves, driver);
         self.moves = moves;
         command
@@ -478,6 +457,13 @@ impl Run {
     /// The position of a thread in the order of spawning, which a schedule string uses.
     pub fn ordinal(&self, thread: ThreadId) -> usize {
         self.order.iter().position(|&t| t == thread).unwrap_or(usize::MAX)
+    }
+
+    #[cfg(test)]
+    fn check_moves(&self, moves: &[Move]) {
+        let mut all = Vec::new();
+        self.state.moves(&mut all);
+        assert_eq!(moves, all);
     }
 
     fn pick(&mut self, moves: &[Move], driver: &mut dyn Driver) -> Command {
@@ -507,30 +493,39 @@ impl Run {
             self.ending.get_or_insert(Ending::Abandoned);
             return Command::Stop;
         };
-        self.note_timeouts(moves, &self.state);
+        if self.state.has_timed_waits {
+            self.note_timeouts(moves, &self.state);
+        }
         let preemption = step.thread != self.last && self.state.keeps_running(self.last, moves);
         self.preemptions += u32::from(preemption);
         self.path.push(step);
         let operation = self.state.thread(step.thread).operation;
+        self.has_same_moves &= operation.action.is_number();
         self.has_operated |=
             operation.object != ObjectId::NONE || operation.action == Action::Choose;
-        let before = self.value_of(operation.object);
+        let is_recorded = self.events.is_some();
+        let compares = operation.action == Action::ComparePointer;
+        let before = if is_recorded || compares { self.value_of(operation.object) } else { 0 };
         let result = self.state.apply(step);
-        self.raced.extend(self.state.take_raced());
         if self.rules.clocks {
             // With a plain read, or with the creation of the object.
             self.note_race();
         }
-        if operation.action == Action::ComparePointer {
+        if compares {
             let history = self.state.thread(step.thread).history;
             driver.compared(history, before == operation.first);
         }
         self.trail.push(self.path.len() - 1, step, &operation, result);
-        let after = self.value_of(operation.object);
-        let source = self.state.source().filter(|_| operation.action.is_access());
-        self.stale += u32::from(source.is_some_and(|source| source.stale));
-        if let Some(events) = &mut self.events {
-            events.push(Event { step, operation, result, before, after, preemption, source });
+        let mut source = None;
+        if self.rules.weak {
+            self.raced.extend(self.state.take_raced());
+            source = self.state.source().filter(|_| operation.action.is_access());
+            self.stale += u32::from(source.is_some_and(|source| source.stale));
+        }
+        if is_recorded {
+            let after = self.value_of(operation.object);
+            let event = Event { step, operation, result, before, after, preemption, source };
+            self.events.iter_mut().for_each(|events| events.push(event));
         }
         if !self.state.is_idle(step.thread) {
             self.last_change = self.path.len();

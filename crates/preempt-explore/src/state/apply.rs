@@ -12,7 +12,7 @@ use super::thread::Leaving;
 use super::values::{ONCE_DONE, ONCE_RUNNING, WAITING, WAITS, WRITER};
 use crate::mix::{mix, mix3, term};
 use crate::mutation::{self, Mutation};
-use crate::{Action, Move, ObjectId, Operation, POINTER, ThreadId};
+use crate::{Action, Move, ObjectId, Operation, ThreadId};
 
 /// How an operation touches the objects, in the sense of dependence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,8 +50,11 @@ impl ExecutionState {
         if self.is_kept(id) {
             return self.apply_access(step);
         }
-        let touch = self.touch(step);
         let operation = self.threads[id.index()].operation;
+        if operation.action.is_number() && operation.object != ObjectId::NONE {
+            return self.apply_number(id, &operation);
+        }
+        let touch = self.touch(step);
         self.record(id, touch);
         let watched = self.rules.watch.then(|| match operation.action {
             Action::Yield => Before::Yield(self.before_yield(id)),
@@ -59,9 +62,8 @@ impl ExecutionState {
         });
         let done = self.execute(step, &operation);
         let thread = &mut self.threads[id.index()];
-        // The operation itself follows from the history so far; numbers follow from the version.
-        let seen = if operation.action.is_number() { 0 } else { done.result };
-        thread.history = mix3(thread.history, done.observed, seen);
+        // The operation itself follows from the history so far.
+        thread.history = mix3(thread.history, done.observed, done.result);
         thread.steps += 1;
         let history = thread.history;
         self.publish(id, &operation, &done, history);
@@ -137,6 +139,7 @@ impl ExecutionState {
         meets(x.object, x.write, &y) || meets(x.second, true, &y)
     }
 
+    #[inline]
     pub(crate) fn touch(&self, step: Move) -> Touch {
         let thread = &self.threads[step.thread.index()];
         let operation = &thread.operation;
@@ -177,6 +180,7 @@ impl ExecutionState {
         mix(thread.key, u64::from(thread.steps))
     }
 
+    #[inline]
     fn term_of(&self, name: u64, touch: Touch) -> u128 {
         let mut hash = if touch.object == ObjectId::NONE {
             term(name, touch.stamp, 0, 0)
@@ -195,6 +199,7 @@ impl ExecutionState {
         hash
     }
 
+    #[inline]
     fn record(&mut self, id: ThreadId, touch: Touch) {
         let name = self.action_name(id);
         self.hash ^= self.term_of(name, touch);
@@ -242,39 +247,13 @@ impl ExecutionState {
         if operation.object == ObjectId::NONE {
             return self.execute_without_object(step, operation);
         }
-        let hint = self.hint.take();
         let object = &mut self.objects[operation.object.index()];
         let version = object.version;
         let old = object.value;
-        // Addresses differ between executions: whether they change must not be looked at.
-        let pointer = operation.second == POINTER || operation.action == Action::ComparePointer;
         let sees =
             |result| Done { result, observed: version, publish: Publish::Nothing, changed: false };
         let blind = Done { result: 0, observed: 0, publish: Publish::Append, changed: true };
         match operation.action {
-            Action::Load => sees(old),
-            Action::Store => {
-                object.value = operation.first;
-                Done {
-                    publish: Publish::Replace,
-                    changed: pointer || old != operation.first,
-                    ..blind
-                }
-            }
-            Action::Update(update, bits) => {
-                object.value = update.compute(old, operation.first, bits);
-                let changed = pointer || object.value != old;
-                Done { publish: Publish::Replace, changed, ..sees(old) }
-            }
-            Action::CompareExchange | Action::ComparePointer => {
-                if hint.unwrap_or(old == operation.first) {
-                    object.value = operation.second;
-                    let changed = pointer || operation.first != operation.second;
-                    Done { publish: Publish::Replace, changed, ..sees(old) }
-                } else {
-                    sees(old)
-                }
-            }
             Action::Upgrade => {
                 let alive = u64::from(old != 0);
                 object.value = old + alive;
@@ -454,6 +433,15 @@ impl ExecutionState {
             Publish::Append => object.version = mix3(object.version, history, 6),
             Publish::Reader => object.readers = object.readers.wrapping_add(mix(history, 7)),
         }
+        if operation.action == Action::Arrive && object.value as u32 == 0 {
+            object.readers = object.version;
+        }
+        self.pass_on(id, operation, done);
+    }
+
+    /// Hands on what a thread knows, and the time, by an operation that it has executed.
+    pub(super) fn pass_on(&mut self, id: ThreadId, operation: &Operation, done: &Done) {
+        let publish = done.publish;
         if let Some(times) = &mut self.times {
             // The barrier's snapshot is not kept for time.
             if done.observed != 0 && operation.action != Action::Leave {
@@ -464,9 +452,6 @@ impl ExecutionState {
                 Publish::Replace => times.publishes(id, operation.object, true),
                 Publish::Append => times.publishes(id, operation.object, false),
             }
-        }
-        if operation.action == Action::Arrive && object.value as u32 == 0 {
-            object.readers = object.version;
         }
         let Some(clocks) = &mut self.clocks else { return };
         if operation.action.is_number() || operation.action == Action::Upgrade {

@@ -43,6 +43,27 @@ impl ExecutionState {
         }
     }
 
+    /// Whether what is possible follows from each thread by itself and from locks and the like, not from values of
+    /// numbers or from time. Then an access to a number changes nothing about what other threads can do.
+    pub(crate) fn has_plain_moves(&self) -> bool {
+        let yields = |t: &Thread| t.status == Status::Ready && t.operation.action == Action::Yield;
+        !self.has_timed_waits
+            && self.urgent.is_none()
+            && self.solo.is_none()
+            && self.panicked.is_none()
+            && !self.is_over()
+            && !self.threads.iter().any(yields)
+    }
+
+    /// Whether a thread stands before an access to a number, which others need not wait for.
+    #[inline]
+    pub(crate) fn is_before_number(&self, id: ThreadId) -> bool {
+        let thread = &self.threads[id.index()];
+        thread.status == Status::Ready
+            && thread.operation.action.is_number()
+            && self.urgent.is_none()
+    }
+
     /// Whether `thread` can go on by itself, so that taking the processor from it is a preemption.
     pub fn keeps_running(&self, thread: ThreadId, moves: &[Move]) -> bool {
         !self.threads[thread.index()].operation.action.is_voluntary()

@@ -13,6 +13,7 @@ mod apply;
 mod channels;
 mod done;
 mod enabled;
+mod number;
 mod objects;
 mod polling;
 mod rules;
@@ -248,7 +249,7 @@ impl ExecutionState {
     }
 
     /// Adds what a segment does to the state, and how it ends.
-    pub fn perform(&mut self, thread: ThreadId, effects: &[Effect], next: Next) {
+    pub fn perform(&mut self, thread: ThreadId, effects: &[Effect], next: &Next) {
         for effect in effects {
             self.effect(thread, *effect);
         }
@@ -312,20 +313,21 @@ impl ExecutionState {
         }
     }
 
-    pub(crate) fn arrive(&mut self, thread: ThreadId, next: Next) {
+    #[inline]
+    pub(crate) fn arrive(&mut self, thread: ThreadId, next: &Next) {
         if self.solo.is_some() {
-            self.meet_solo(thread, &next);
+            self.meet_solo(thread, next);
         }
         let thread_state = &mut self.threads[thread.index()];
         match next {
             Next::Operation(operation) => {
                 thread_state.status = Status::Ready;
-                thread_state.operation = operation;
+                thread_state.operation = *operation;
                 self.has_timed_waits |= operation.may_time_out();
                 if operation.urgent {
                     self.urgent = Some(thread);
                 }
-                self.meet(&operation);
+                self.meet(operation);
             }
             Next::End => thread_state.status = Status::Done,
             Next::Exit => {

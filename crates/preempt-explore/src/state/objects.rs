@@ -76,6 +76,18 @@ impl Objects {
         }
     }
 
+    #[inline(never)]
+    fn far_mut(&mut self, index: usize) -> &mut Object {
+        let far = index - self.most_near;
+        &mut Arc::make_mut(&mut self.far[far / BLOCK])[far % BLOCK]
+    }
+
+    #[inline(never)]
+    fn far(&self, index: usize) -> &Object {
+        let far = index - self.most_near;
+        &self.far[far / BLOCK][far % BLOCK]
+    }
+
     /// As the derived `clone_from`, which would allocate.
     pub(crate) fn copy_from(&mut self, source: &Self) {
         self.near.clone_from(&source.near);
@@ -88,26 +100,16 @@ impl Objects {
 impl Index<usize> for Objects {
     type Output = Object;
 
-    #[inline]
+    #[inline(always)]
     fn index(&self, index: usize) -> &Object {
-        match self.near.get(index) {
-            Some(object) => object,
-            None => {
-                let far = index - self.most_near;
-                &self.far[far / BLOCK][far % BLOCK]
-            }
-        }
+        if index < self.near.len() { &self.near[index] } else { self.far(index) }
     }
 }
 
 impl IndexMut<usize> for Objects {
-    #[inline]
+    #[inline(always)]
     fn index_mut(&mut self, index: usize) -> &mut Object {
-        if index < self.most_near {
-            return &mut self.near[index];
-        }
-        let far = index - self.most_near;
-        &mut Arc::make_mut(&mut self.far[far / BLOCK])[far % BLOCK]
+        if index < self.near.len() { &mut self.near[index] } else { self.far_mut(index) }
     }
 }
 

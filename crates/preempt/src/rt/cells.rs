@@ -96,6 +96,7 @@ pub(crate) fn fence(runtime: &mut Runtime, order: Order) {
 }
 
 /// The current thread uses a memory order, for an access to an atomic or a fence.
+#[inline]
 pub(crate) fn weaken(runtime: &mut Runtime, order: Order, fence: bool, site: Site) {
     if order != Order::SequentiallyConsistent {
         runtime.weak_ordering.get_or_insert(site);

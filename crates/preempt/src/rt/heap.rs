@@ -182,14 +182,37 @@ pub(super) const END: usize = BLOCKS + SPACE;
 /// Freed memory that is kept until the end of an execution, at most.
 const MOST_FREED: usize = 1 << 28;
 
-/// The last lookups of so many addresses are kept.
-const LOOKUPS: usize = 64;
+/// So many addresses that were looked up are kept.
+const LOOKUPS: usize = 256;
 
-struct Lookups([(usize, u32); LOOKUPS]);
+/// Addresses of objects that do not lie in freed memory, to be found by a hash.
+struct Lookups([usize; LOOKUPS]);
 
 impl Default for Lookups {
     fn default() -> Self {
-        Lookups([(0, 0); LOOKUPS])
+        Lookups([0; LOOKUPS])
+    }
+}
+
+impl Lookups {
+    /// Where this address would be. Objects that are used together lie in one block, or at the same place of blocks of one
+    /// size.
+    #[inline]
+    fn entry(&mut self, address: usize) -> &mut usize {
+        let word = address / size_of::<u64>();
+        &mut self.0[(word ^ (word / LOOKUPS)) % LOOKUPS]
+    }
+
+    /// The memory from `start` to `end` is freed.
+    fn forget(&mut self, start: usize, end: usize) {
+        const WORD: usize = size_of::<u64>();
+        if end - start >= LOOKUPS * WORD {
+            *self = Lookups::default();
+            return;
+        }
+        for address in (start / WORD * WORD..end).step_by(WORD) {
+            *self.entry(address) = 0;
+        }
     }
 }
 
@@ -216,7 +239,7 @@ pub(crate) struct Heap {
     freed_bytes: usize,
     /// The same by address: size, and the thread that freed it.
     freed_at: BTreeMap<usize, (usize, u32)>,
-    /// How often memory was freed or used again, from 1 on; and some addresses that were not in freed memory, with that number then.
+    /// How often memory was freed or used again.
     pub(super) changes: u32,
     lookups: Lookups,
     /// Addresses of objects that were used, and whether memory with one of them was freed.
@@ -254,6 +277,7 @@ impl Heap {
         self.by_canonical.clear();
         self.counts.clear();
         self.objects.clear();
+        self.lookups = Lookups::default();
         self.frees_objects = false;
         self.stacks.clear();
     }
@@ -341,8 +365,15 @@ impl Heap {
         self.freed_bytes += layout.size();
         self.freed.push(Freed { block, layout, owner: self.current });
         self.freed_at.insert(block.addr(), (layout.size(), self.current));
+        self.lookups.forget(block.addr(), end);
         self.changes = self.changes.wrapping_add(1);
         true
+    }
+
+    /// Whether an object at this address was used and its memory is not freed.
+    #[inline]
+    pub(super) fn is_known(&mut self, address: usize) -> bool {
+        *self.lookups.entry(address) == address
     }
 
     /// An object at this address is used: the thread that has freed its memory, if it is freed.
@@ -350,16 +381,12 @@ impl Heap {
         if self.reuses.is_some() {
             self.objects.insert(address);
         }
-        let known = &mut self.lookups.0[address / size_of::<u64>() % LOOKUPS];
-        if *known == (address, self.changes) {
-            return None;
+        let freed = self.freed_at.range(..=address).next_back();
+        let freed = freed.filter(|(start, (size, _))| address - **start < *size);
+        if freed.is_none() {
+            *self.lookups.entry(address) = address;
         }
-        *known = (address, self.changes);
-        let (&start, &(size, thread)) = self.freed_at.range(..=address).next_back()?;
-        (address - start < size).then(|| {
-            known.0 = 0;
-            ThreadId(thread)
-        })
+        freed.map(|(_, (_, thread))| ThreadId(*thread))
     }
 
     fn index(&mut self) {

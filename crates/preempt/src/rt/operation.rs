@@ -83,6 +83,7 @@ enum Step {
 
 impl Runtime {
     /// Code of the current thread runs from here on.
+    #[inline]
     pub(super) fn go_on(&mut self) {
         if !self.closing {
             let run = self.run();

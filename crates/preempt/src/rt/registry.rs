@@ -115,6 +115,7 @@ impl Registry {
     }
 
     /// The Arc whose payload is being dropped, if it is not counted.
+    #[inline]
     pub(super) fn final_drop(&mut self) -> Option<Site> {
         self.final_drop.take()
     }

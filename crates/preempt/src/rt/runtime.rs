@@ -111,6 +111,7 @@ impl Runtime {
     }
 
     /// Ends the execution if the allocator has found something wrong.
+    #[inline]
     pub(super) fn note_memory_error(&mut self) {
         if self.heap().frees_objects && !self.run().rules.frees {
             self.run().rules.frees = true;
@@ -133,7 +134,7 @@ impl Runtime {
     /// An object at this address is about to be used.
     #[inline]
     pub(super) fn check_address(&mut self, address: usize) {
-        if self.heap().enabled {
+        if self.heap().enabled && !self.heap().is_known(address) {
             let _paused = Paused::new();
             if let Some(freed_by) = self.heap().freed_by(address) {
                 let me = self.run().current;

@@ -108,10 +108,14 @@ impl Name {
 
 impl Runtime {
     /// Writes back what was changed through exclusive access, before anybody else can look.
+    #[inline]
     pub(super) fn flush(&mut self) {
-        if self.registry.borrowed.is_empty() {
-            return;
+        if !self.registry.borrowed.is_empty() {
+            self.write_back();
         }
+    }
+
+    fn write_back(&mut self) {
         let _paused = Paused::new();
         let me = self.run().current;
         for index in 0..self.registry.borrowed.len() {
@@ -126,6 +130,7 @@ impl Runtime {
 
     /// A visible operation or access to a cell inside the destructor of an Arc's payload makes
     /// the count of that Arc visible.
+    #[inline]
     pub(super) fn before_operation(&mut self) {
         if let Some(site) = self.registry.final_drop() {
             self.count(site);

@@ -18,7 +18,9 @@ struct Attempt {
     action: Action,
     operands: (u64, u64),
     result: u64,
+    /// How often it was repeated, since the thread last did something new.
     times: u32,
+    since: u32,
 }
 
 /// What a thread has done since it last did something new.
@@ -27,6 +29,10 @@ struct Attempts {
     list: Vec<Attempt>,
     /// A number for each of them, to find it by.
     tags: Vec<u32>,
+    /// A bit for each of the tags: most operations that are not in the list have none of these bits.
+    bits: u64,
+    /// How often the thread has done something new.
+    news: u32,
     /// Whether one of them may have been repeated so often that it is due.
     is_due: bool,
     /// Where the last one was found. What follows it in the list was done after it.
@@ -37,6 +43,7 @@ impl Attempts {
     fn clear(&mut self) {
         self.list.clear();
         self.tags.clear();
+        self.bits = 0;
         self.is_due = false;
     }
 
@@ -46,6 +53,9 @@ impl Attempts {
             return Some(next);
         }
         let tag = tag_of(operation);
+        if self.bits & bit_of(tag) == 0 {
+            return None;
+        }
         let tags = self.tags.iter().enumerate().filter(|(_, other)| **other == tag);
         tags.map(|(at, _)| at).find(|&at| self.list[at].is(operation))
     }
@@ -63,9 +73,13 @@ impl Spinning {
 
     /// Whether a thread that is about to do this has done it so often that it spins.
     pub(super) fn is_due(&self, thread: ThreadId, operation: &Operation) -> bool {
-        let due = |attempt: &Attempt| attempt.times >= OFTEN && attempt.is(operation);
-        let Some(attempts) = self.0.get(thread.index()) else { return false };
-        attempts.is_due && attempts.list.iter().any(due)
+        let Some(attempts) = self.0.get(thread.index()).filter(|attempts| attempts.is_due) else {
+            return false;
+        };
+        let due = |attempt: &Attempt| {
+            attempt.times >= OFTEN && attempt.since == attempts.news && attempt.is(operation)
+        };
+        attempts.list.iter().any(due)
     }
 
     /// A thread has done this, with this result.
@@ -90,7 +104,6 @@ impl Spinning {
             return;
         }
         let operands = (first, second);
-        let new = Attempt { site, object, action, operands, result, times: 1 };
         let only_reads = action == Action::Load || !action.is_number();
         let known = attempts.position(operation);
         attempts.last = known.unwrap_or(attempts.list.len());
@@ -99,22 +112,35 @@ impl Spinning {
             known.is_some_and(|at| (list[at].operands, list[at].result) == (operands, result));
         if !same && !only_reads {
             // Something new: whatever was repeated before, the thread makes progress.
-            list.iter_mut().for_each(|attempt| attempt.times = 0);
+            attempts.news = attempts.news.wrapping_add(1);
             attempts.is_due = false;
         }
+        let since = attempts.news;
         match known {
             Some(at) if same => {
-                list[at].times += 1;
-                attempts.is_due |= list[at].times >= OFTEN;
+                let attempt = &mut list[at];
+                attempt.times = if attempt.since == since { attempt.times + 1 } else { 1 };
+                attempt.since = since;
+                attempts.is_due |= attempt.times >= OFTEN;
             }
-            Some(at) => list[at] = new,
+            Some(at) => {
+                let attempt = &mut list[at];
+                (attempt.operands, attempt.result) = (operands, result);
+                (attempt.times, attempt.since) = (1, since);
+            }
             None if list.len() < LONGEST => {
-                list.push(new);
-                attempts.tags.push(tag_of(operation));
+                list.push(Attempt { site, object, action, operands, result, times: 1, since });
+                let tag = tag_of(operation);
+                attempts.tags.push(tag);
+                attempts.bits |= bit_of(tag);
             }
             None => {}
         }
     }
+}
+
+fn bit_of(tag: u32) -> u64 {
+    1 << (tag.wrapping_mul(0x9E37_79B9) >> 26)
 }
 
 /// Most attempts differ in this.
