@@ -101,7 +101,7 @@ fn packages(root: &Path) -> Result<Vec<Package>> {
     let platform = String::from_utf8_lossy(&platform.stdout).into_owned();
     let platform = platform.lines().find_map(|line| line.strip_prefix("host: "));
     let output = Command::new("cargo")
-        .args(["metadata", "--offline", "--locked", "--format-version", "1", "--filter-platform"])
+        .args(["metadata", "--locked", "--format-version", "1", "--filter-platform"])
         .arg(platform.context("rustc names no platform")?)
         .current_dir(root)
         .output()?;
