@@ -139,7 +139,7 @@ pub(crate) fn execute(atomic: Atomic) -> Outcome {
         }
         let call_site = CallSite { pc, address };
         let awaits = action == Action::CompareExchange && runtime.takes_lock(pc);
-        if action != Action::Store && !awaits {
+        if action != Action::Store {
             before_read(pc, address, call_site);
         }
         let runtime = crate::runtime::runtime();
@@ -178,11 +178,16 @@ pub(crate) fn execute(atomic: Atomic) -> Outcome {
             Action::Update(update, bits) => update.compute(seen, operands.0, bits) == seen,
             _ => !writes,
         };
+        let details = runtime.objects.details(index);
+        let was_lock = details.is_lock;
+        details.is_lock = awaits || was_lock && !writes;
         let me = runtime.me();
-        if unchanged {
-            me.spinning.read(pc, address, seen)
-        } else {
-            me.spinning.clear()
+        match awaits {
+            true => me.spinning.locked(pc, address),
+            false if unchanged => me.spinning.read(pc, address, seen),
+            // It is free again, as it was before.
+            false if was_lock && newest == 0 => {}
+            false => me.spinning.clear(),
         }
         Outcome { seen, writes, newest }
     })

@@ -184,16 +184,15 @@ fn acquire(mutex: *mut pthread_mutex_t, action: Action, due: Option<u64>, pc: us
             };
         }
         let call_site = CallSite { pc, address: mutex as usize };
-        if action == Action::TryLock {
-            crate::atomics::before_read(pc, mutex as usize, call_site);
-        }
+        crate::atomics::before_read(pc, mutex as usize, call_site);
         let id = crate::runtime::runtime().objects.id(index);
         let acquired = wait_until(action, id, 0, due, call_site) == 1;
         let me = crate::runtime::runtime().me();
         match (acquired, action) {
             (true, _) => {
-                if action == Action::TryLock {
-                    me.spinning.clear();
+                match action {
+                    Action::TryLock => me.spinning.clear(),
+                    _ => me.spinning.locked(pc, mutex as usize),
                 }
                 let runtime = crate::runtime::runtime();
                 runtime.objects.details(index).writes = runtime.me().writes;
@@ -279,9 +278,6 @@ pub(crate) unsafe extern "C" fn unlock(mutex: *mut pthread_mutex_t, pc: usize) -
         runtime.me().robust.retain(|&held| held != mutex as usize);
         let writes = runtime.me().writes;
         let unchanged = runtime.objects.details(index).writes == writes;
-        if !unchanged {
-            runtime.me().spinning.clear();
-        }
         let id = runtime.objects.id(index);
         let call_site = CallSite { pc, address: mutex as usize };
         operation(Action::Unlock, id, u64::from(unchanged), 0, call_site);

@@ -48,6 +48,8 @@ pub(crate) struct Details {
     pub(crate) writes: u64,
     /// Whether it was used in this execution.
     pub(crate) used: bool,
+    /// Whether this number is a lock that a thread holds, which has waited for it.
+    pub(crate) is_lock: bool,
     /// The last plain write to it, unless the strategy was told of it.
     pub(crate) untold: Option<PlainWrite>,
     /// The same, of one that an atomic store came after.

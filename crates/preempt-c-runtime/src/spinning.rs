@@ -3,7 +3,8 @@
 //! `while (!atomic_load(&ready)) ;` never ends if the thread that would set `ready` does not run. A
 //! thread that reads the same value at the same place again, and has made no progress in between,
 //! yields first: it goes on when something that it has read is changed. Progress is any write to
-//! memory but those that leave it as it was in the round before, such as what a queue knows about the other end. A loop that gives up soon
+//! memory but those that leave it as it was in the round before, such as what a queue knows about the other end. To take a mutex,
+//! of Rust's std too (`std_locks.rs` of `preempt-run`), and to release it is none. A loop that gives up soon
 //! does not wait: the search tries it out (`control.rs`). Whether a thread yields is a function of
 //! what it has observed, so executions stay repeatable.
 //!
@@ -27,6 +28,8 @@ pub(crate) struct Spinning {
     has_progress: bool,
     /// An address in the thread's outermost frame.
     frame: usize,
+    /// Whether a lock was taken among the reads.
+    locks: bool,
 }
 
 struct Read {
@@ -40,6 +43,8 @@ struct Read {
 
 /// How often the same read is repeated before the thread yields.
 const PATIENCE: u32 = 2;
+/// The same where the loop takes a lock: a few rounds of such a loop are often no wait.
+const PATIENCE_WITH_LOCKS: u32 = 8;
 /// A loop that reads more places than that is not recognised.
 const LONGEST: usize = 64;
 /// A loop that writes to more places makes progress.
@@ -50,7 +55,7 @@ const LARGEST: usize = 64;
 impl Spinning {
     /// The thread begins, with this address in its outermost frame.
     pub(crate) fn begin(&mut self, frame: usize) {
-        self.seen.clear();
+        self.clear();
         self.places.clear();
         self.has_progress = false;
         self.progress = 0;
@@ -76,7 +81,8 @@ impl Spinning {
     /// Whether the read at `pc` of `address` has been repeated so often that the thread spins.
     pub(crate) fn is_due(&self, pc: usize, address: usize) -> bool {
         let same = |read: &&Read| (read.pc, read.address) == (pc, address);
-        let often = self.seen.iter().find(same).filter(|read| read.times >= PATIENCE);
+        let patience = if self.locks { PATIENCE_WITH_LOCKS } else { PATIENCE };
+        let often = self.seen.iter().find(same).filter(|read| read.times >= patience);
         often.is_some_and(|read| read.written == self.written())
     }
 
@@ -99,9 +105,16 @@ impl Spinning {
         }
     }
 
+    /// The thread has taken a lock: in a loop that looks at something under it, that is as good as a read.
+    pub(crate) fn locked(&mut self, pc: usize, address: usize) {
+        self.locks = true;
+        self.read(pc, address, 0);
+    }
+
     /// The thread has changed something, or has yielded.
     pub(crate) fn clear(&mut self) {
         self.seen.clear();
+        self.locks = false;
     }
 
     /// What was written since the last read, and what is there now.

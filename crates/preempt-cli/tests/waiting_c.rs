@@ -336,6 +336,32 @@ fn a_loop_that_waits_and_writes_is_reported() {
     assert!(claim.contains("too many steps"), "{claim}");
 }
 
+/// A loop that looks at something under a lock waits, with and without a yield; a yield while it holds the lock lets those go on that
+/// want it, as soon as they can.
+#[test]
+fn loops_that_look_under_a_lock_wait() {
+    if !has("gcc") {
+        return;
+    }
+    const LOCK: &str =
+        "static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n#include <sched.h>\n";
+    let sets =
+        |value: u32| format!("pthread_mutex_lock(&m); data = {value}; pthread_mutex_unlock(&m);");
+    for (name, under, after) in [
+        ("without_yield", "", ""),
+        ("yield_under_it", "sched_yield();", ""),
+        ("yield_after", "", "sched_yield();"),
+    ] {
+        let looks = format!(
+            "for (;;) {{ pthread_mutex_lock(&m); int d = data; {under} pthread_mutex_unlock(&m); if (d) break; {after} }}"
+        );
+        for (value, expected) in [(1, "holds"), (0, "livelock")] {
+            let text = format!("{LOCK}{}", two(&sets(value), "", &looks));
+            check(&format!("looks_{name}_{value}"), &text, &[], expected);
+        }
+    }
+}
+
 /// Loops that do the same again and again, and count their rounds in a register: what follows them is explored before the other
 /// thread has moved, and after.
 #[test]

@@ -126,9 +126,8 @@ impl ExecutionState {
         if a.choice == Move::TIMEOUT || b.choice == Move::TIMEOUT {
             return true;
         }
-        // Whether a restless thread may go on depends on who has moved.
-        let yields = |m: Move| self.threads[m.thread.index()].operation.action == Action::Yield;
-        if self.is_restless && (yields(a) || yields(b)) {
+        // Whether a restless thread may go on depends on which threads have moved.
+        if self.is_restless {
             return true;
         }
         let (x, y) = (self.touch(a), self.touch(b));

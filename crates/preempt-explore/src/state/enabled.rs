@@ -49,6 +49,7 @@ impl ExecutionState {
         let looks = |operation: &Operation| operation.awaits || operation.action == Action::Yield;
         let looks = |thread: &Thread| thread.status == Status::Ready && looks(&thread.operation);
         !self.has_timed_waits
+            && !self.is_restless
             && self.urgent.is_none()
             && self.solo.is_none()
             && self.panicked.is_none()
@@ -82,12 +83,13 @@ impl ExecutionState {
             && self.urgent.is_none_or(|urgent| urgent == id)
             && !self.is_held_back(id)
             && self.is_enabled(id, thread)
+            && !self.owes(id, thread)
     }
 
     #[inline]
     fn moves_of(&self, id: ThreadId, out: &mut Vec<Move>) {
         let thread = &self.threads[id.index()];
-        if thread.status != Status::Ready {
+        if thread.status != Status::Ready || self.owes(id, thread) {
             return;
         }
         let operation = &thread.operation;

@@ -56,7 +56,7 @@ const OUTDATED: u32 = u32::MAX;
 impl ExecutionState {
     /// Whether the thread, which stands before a yield, may go on.
     pub(crate) fn may_leave_yield(&self, id: ThreadId, thread: &Thread) -> bool {
-        !matches!(self.leaving(id, thread), Leaving::Forced) && !self.owes(id, thread)
+        !matches!(self.leaving(id, thread), Leaving::Forced)
     }
 
     /// How the thread, which stands before a yield, goes on.
@@ -87,9 +87,13 @@ impl ExecutionState {
         thread.operation.action == Action::Yield && thread.rounds.restless >= self.fair()
     }
 
-    /// Whether a restless thread has to let others move first.
-    fn owes(&self, id: ThreadId, thread: &Thread) -> bool {
-        thread.rounds.restless >= self.fair()
+    /// Whether a restless thread has to let others move first: at its yield, and later as soon as they can, if they wait for a lock
+    /// that it holds at its yields.
+    #[inline]
+    pub(super) fn owes(&self, id: ThreadId, thread: &Thread) -> bool {
+        self.is_restless
+            && thread.rounds.restless >= self.fair()
+            && self.urgent != Some(id)
             && self.solo.as_ref().is_none_or(|solo| solo.thread != id)
             && self.thread_ids().any(|other| {
                 other != id && thread.rounds.seen & bit(other) == 0 && self.could_move(other)
@@ -220,7 +224,8 @@ impl ExecutionState {
     pub(crate) fn restlessness(&self, step: Option<ThreadId>) -> u128 {
         let yields = |id: ThreadId| {
             let thread = &self.threads[id.index()];
-            thread.operation.action == Action::Yield && thread.rounds.restless + 1 >= self.fair()
+            thread.operation.action == Action::Yield
+                && (thread.rounds.restless + 1 >= self.fair() || self.holds_something(id))
         };
         if !self.is_restless && !step.is_some_and(yields) {
             return 0;
@@ -249,8 +254,15 @@ impl ExecutionState {
             Leaving::News if thread.rounds.dirty => restless + 1,
             // All rounds until it has given up count as one; it may come back to the same loop.
             Leaving::GivingUp(_) => restless + u32::from(self.solo.is_none()),
+            // Nothing else can move; some thread may wait for a lock that this one holds.
+            Leaving::Forced if self.holds_something(id) => self.fair(),
             Leaving::News | Leaving::Forced => 0,
         }
+    }
+
+    /// Whether a thread has taken a lock since its last yield and not released it.
+    fn holds_something(&self, id: ThreadId) -> bool {
+        self.watches.iter().any(|watch| watch.thread == id && watch.kind == WatchKind::Held)
     }
 
     /// A thread has moved: restless ones have given way to it.
@@ -351,15 +363,18 @@ impl ExecutionState {
             }
             Action::Unlock | Action::ReadUnlock | Action::WriteUnlock => {
                 self.objects[object.index()].releases += 1;
-                let held =
-                    |w: &Watch| w.thread == id && w.object == object && w.kind == WatchKind::Held;
-                match self.watches.iter().position(held) {
-                    Some(position) => drop(self.watches.swap_remove(position)),
-                    None => self.threads[id.index()].rounds.dirty = true,
+                if !self.lets_go(id, object) {
+                    self.threads[id.index()].rounds.dirty = true;
                 }
                 if done.changed {
                     self.changes(id, object);
                 }
+            }
+            _ if operation.awaits => self.holds(id, object),
+            // A lock that is a number is released.
+            _ if done.changed && operation.action.is_number() && self.lets_go(id, object) => {
+                self.objects[object.index()].releases += 1;
+                self.changes(id, object);
             }
             Action::RequestWrite => self.changes(id, object),
             Action::Upgrade if done.changed => {
@@ -398,6 +413,13 @@ impl ExecutionState {
     fn holds(&mut self, id: ThreadId, object: ObjectId) {
         self.watch(id, object, WatchKind::Change);
         self.watches.push(Watch { thread: id, object, kind: WatchKind::Held, counter: 0 });
+    }
+
+    /// The thread releases a lock. Returns whether it has taken it since its last yield.
+    fn lets_go(&mut self, id: ThreadId, object: ObjectId) -> bool {
+        let held = |w: &Watch| w.thread == id && w.object == object && w.kind == WatchKind::Held;
+        let position = self.watches.iter().position(held);
+        position.map(|position| self.watches.swap_remove(position)).is_some()
     }
 
     fn changes(&mut self, id: ThreadId, object: ObjectId) {
