@@ -3,9 +3,10 @@
 use super::given::Given;
 use super::values::{
     Backend, Compat, Method, Part, ReportForm, SearchOrder, StoreKind, Switch, parse_part,
-    parse_size, parse_threads, parse_time,
+    parse_size,
 };
 use clap::Args;
+use preempt_run::{parse_threads, parse_time};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -9,9 +9,9 @@ mod values;
 pub(crate) use cargo::CargoArguments;
 pub(crate) use check::{CheckArguments, ModelArguments};
 pub(crate) use given::Given;
-pub(crate) use run::{ProgramArguments, RunArguments, RunBackend, RunMemory, RunSearch};
+pub(crate) use run::{ProgramArguments, RunArguments};
 pub(crate) use values::{
-    Backend, Compat, Method, Pauses, ReportForm, SearchOrder, StoreKind, Switch, Translation,
+    Backend, Compat, Method, ReportForm, SearchOrder, StoreKind, Switch, Translation,
 };
 
 use crate::spin_text::Shown;

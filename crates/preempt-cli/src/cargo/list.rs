@@ -1,7 +1,7 @@
 //! The list of tests with their verdicts, as `cargo test` has one.
 
 use super::{plain, search};
-use crate::arguments::{CargoArguments, Pauses};
+use crate::arguments::CargoArguments;
 use crate::failure::Failure;
 use crate::output::{complain, print, print_exactly, write};
 use crate::run::{code, given, sources, text, words};
@@ -121,7 +121,7 @@ impl<'a> List<'a> {
             }
         };
         if answer.threads < 2
-            && options.replay.is_none()
+            && options.search.replay.is_none()
             && answer.claim.verdict == Verdict::Inconclusive(Stop::Unsupported)
             && let Some(claim) = plain::run(&options, &answer.claim.property)
         {
@@ -155,7 +155,7 @@ impl<'a> List<'a> {
         let claim = &answer.claim;
         let file = options.program.to_string_lossy();
         let name = Some(test.name.as_str());
-        let subject = Subject { file: &file, bound: options.bound, test: name };
+        let subject = Subject { file: &file, bound: options.search.most_preemptions(), test: name };
         let machine = json::report(subject, std::slice::from_ref(claim)) + "\n";
         match &self.arguments.search.json {
             Some(None) => print_exactly(&machine),
@@ -266,7 +266,7 @@ impl<'a> List<'a> {
                 counts.ignored,
                 self.begin.elapsed().as_secs_f64()
             ));
-            if self.arguments.search.pauses == Pauses::Kept {
+            if self.arguments.search.options.keeps_pauses() {
                 print(
                     "pauses and timeouts of 10 ms and more ended in the order of their times \
                      (--pauses kept)\n",
