@@ -34,32 +34,34 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     deadline::start(arguments);
     let file = &arguments.model.file;
     let (program, text) = if is_pushdown(file) {
-        if arguments.dialect.is_some() {
+        if arguments.boolean.dialect.is_some() {
             let message = "--dialect is for Boolean programs; pushdown systems have none";
             return Err(Failure::Input(message.into()));
         }
-        load_pushdown(file, arguments.target.as_deref())?
+        load_pushdown(file, arguments.boolean.target.as_deref())?
     } else {
-        load(file, arguments.dialect.as_deref(), arguments.quiet)?
+        load(file, arguments.boolean.dialect.as_deref(), arguments.output.quiet)?
     };
     let settings = Settings {
-        method: arguments.method.map(method),
-        switches: match (arguments.switches, arguments.iterate) {
-            _ if arguments.rounds.is_some() => Switches::Rounds(arguments.rounds.unwrap_or(1)),
+        method: arguments.boolean.method.map(method),
+        switches: match (arguments.boolean.switches, arguments.bounds.iterate) {
+            _ if arguments.boolean.rounds.is_some() => {
+                Switches::Rounds(arguments.boolean.rounds.unwrap_or(1))
+            }
             (Some(most), None) => Switches::AtMost(most),
             (most, Some(last)) => Switches::Iterate(last.or(most).unwrap_or(DEFAULT_SWITCHES)),
             (None, None) => Switches::Iterate(DEFAULT_SWITCHES),
         },
         // Of a pushdown system, the target is part of the program.
-        target: arguments.target.as_deref().filter(|_| !is_pushdown(file)),
-        certificate: arguments.certificate.is_some(),
+        target: arguments.boolean.target.as_deref().filter(|_| !is_pushdown(file)),
+        certificate: arguments.output.certificate.is_some(),
     };
     let request = Request {
         // Without a bound on preemptions, `--iterate` counts switches.
-        preemptions: arguments.bound.map_or(Preemptions::Any, Preemptions::AtMost),
-        ..request::request(arguments)
+        preemptions: arguments.bounds.bound.map_or(Preemptions::Any, Preemptions::AtMost),
+        ..arguments.request()
     };
-    let watcher = Watcher::new(arguments.quiet);
+    let watcher = Watcher::new(arguments.output.quiet);
     let listener = |event: Event<'_>| watcher.see(event);
     let control = request::control(arguments, &listener);
     let answer = check(&program, &settings, &request, &control);
@@ -82,9 +84,9 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
         selectors: &[],
         trail: None,
         certificate: certificate.map(|made| {
-            let dialect =
-                (!is_pushdown(file)).then(|| arguments.dialect.as_deref().unwrap_or("slam"));
-            made.map(|made| made.about(dialect, arguments.target.as_deref()).to_json())
+            let dialect = (!is_pushdown(file))
+                .then(|| arguments.boolean.dialect.as_deref().unwrap_or("slam"));
+            made.map(|made| made.about(dialect, arguments.boolean.target.as_deref()).to_json())
         }),
     })
 }

@@ -38,8 +38,7 @@ mod spread;
 mod stack;
 mod terminal;
 
-use applicability::Subject;
-use arguments::{Cli, Command, ModelArguments};
+use arguments::{Cli, Command, ModelArguments, Subject};
 use clap::CommandFactory;
 use failure::Failure;
 use std::process::ExitCode;

@@ -46,14 +46,14 @@ pub(crate) fn report(report: &Report<'_>) -> Result<ExitCode, Failure> {
         Ok(()) => written.push(path.display().to_string()),
         Err(failure) => _ = failed.get_or_insert(failure),
     };
-    let bound = arguments.bound.or(arguments.iterate.flatten());
+    let bound = arguments.bounds.reported();
     let machine = || json::report(Subject { file: &file, bound, test: None }, report.claims);
-    match &arguments.json {
+    match &arguments.output.json {
         Some(None) => print_exactly(&(machine() + "\n")),
         Some(Some(path)) => save(path, &(machine() + "\n")),
         None => {}
     }
-    if !matches!(arguments.json, Some(None)) {
+    if !matches!(arguments.output.json, Some(None)) {
         print(&text(report));
     }
     let violated = report.claims.iter().position(|claim| claim.violation.is_some());
@@ -63,22 +63,22 @@ pub(crate) fn report(report: &Report<'_>) -> Result<ExitCode, Failure> {
         options.extend(report.selectors.get(at).into_iter().flatten().cloned());
         let saved = || SavedTrace::of(&file, &options, claim);
         let json = || saved().map_or(String::new(), |saved| saved.to_json());
-        if let Some(path) = &arguments.trace {
+        if let Some(path) = &arguments.output.trace {
             save(path, &report.trail.clone().unwrap_or_else(json));
         }
-        if let (Some(path), None) = (&arguments.certificate, &report.certificate) {
+        if let (Some(path), None) = (&arguments.output.certificate, &report.certificate) {
             save(path, &json());
         }
-        if let Some(path) = &arguments.msc {
+        if let Some(path) = &arguments.output.msc {
             let svg = claim.violation.as_ref().map(|violation| chart::svg(&violation.trace));
             save(path, &svg.unwrap_or_default());
         }
-    } else if !arguments.quiet {
-        for path in [&arguments.trace, &arguments.msc].into_iter().flatten() {
+    } else if !arguments.output.quiet {
+        for path in [&arguments.output.trace, &arguments.output.msc].into_iter().flatten() {
             complain(&format!("{} was not written: there is no counterexample", path.display()));
         }
     }
-    if let Some(path) = &arguments.certificate {
+    if let Some(path) = &arguments.output.certificate {
         let none = "only a violation of a Promela model has a certificate, its trace";
         match (&report.certificate, violated) {
             (Some(Ok(text)), _) => save(path, text),
@@ -87,7 +87,7 @@ pub(crate) fn report(report: &Report<'_>) -> Result<ExitCode, Failure> {
             (None, Some(_)) => {}
         }
     }
-    if let Some(path) = &arguments.html {
+    if let Some(path) = &arguments.output.html {
         let claim = report.claims.iter().find(|claim| claim.violation.is_some());
         if let Some(claim) = claim.or(report.claims.first()) {
             let html = page(&Page { title: &file, claim, trace: None, sources: report.sources });
@@ -112,8 +112,8 @@ fn no_certificate(path: &Path, why: &str) {
 /// One line that says where the answer can be found again. Standard output may hold nothing but JSON.
 fn tell_written(written: &[String], arguments: &CheckArguments) {
     let line = format!("written: {}", written.join(", "));
-    match &arguments.json {
-        _ if written.is_empty() || arguments.quiet => {}
+    match &arguments.output.json {
+        _ if written.is_empty() || arguments.output.quiet => {}
         Some(None) => complain(&line),
         _ => print(&(line + "\n")),
     }
@@ -135,9 +135,9 @@ fn options(arguments: &CheckArguments) -> Vec<String> {
         (model.no_merge, "--no-merge"),
         (model.no_reset, "--no-reset"),
         (model.no_hide, "--no-hide"),
-        (arguments.empty_channels, "--empty-channels"),
-        (arguments.no_deadlock, "--no-deadlock"),
-        (arguments.no_assert, "--no-assert"),
+        (arguments.properties.empty_channels, "--empty-channels"),
+        (arguments.properties.no_deadlock, "--no-deadlock"),
+        (arguments.properties.no_assert, "--no-assert"),
     ] {
         if given {
             options.push(flag.to_string());
@@ -151,9 +151,9 @@ fn text(report: &Report<'_>) -> String {
     let mut text = String::new();
     for (at, claim) in report.claims.iter().enumerate() {
         if let (ReportForm::Spin, Some(heading)) =
-            (report.arguments.report, report.headings.get(at))
+            (report.arguments.output.report, report.headings.get(at))
         {
-            let trail = report.arguments.trace.as_ref().map(|path| path.to_string_lossy());
+            let trail = report.arguments.output.trace.as_ref().map(|path| path.to_string_lossy());
             text.push_str(&spin::render(claim, heading, trail.as_deref()));
             text.push('\n');
             continue;
@@ -161,7 +161,7 @@ fn text(report: &Report<'_>) -> String {
         if report.claims.len() > 1 {
             text.push_str(&format!("{}\n", claim.property));
         }
-        if report.arguments.quiet {
+        if report.arguments.output.quiet {
             text.push_str(&summary::sentence(claim, &look));
             text.push('\n');
             continue;

@@ -2,17 +2,19 @@
 
 mod cargo;
 mod check;
+mod combination;
 mod given;
 mod run;
 mod values;
 
 pub(crate) use cargo::CargoArguments;
 pub(crate) use check::{CheckArguments, ModelArguments};
+pub(crate) use combination::Subject;
+#[cfg(test)]
+pub(crate) use combination::Words;
 pub(crate) use given::Given;
 pub(crate) use run::{ProgramArguments, RunArguments};
-pub(crate) use values::{
-    Backend, Compat, Method, ReportForm, SearchOrder, StoreKind, Switch, Translation,
-};
+pub(crate) use values::{Method, ReportForm, StoreKind, Switch, Translation};
 
 use crate::spin_text::Shown;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
