@@ -6,7 +6,7 @@ use crate::terminal;
 use preempt_core::Claim;
 use preempt_report::json::{self, Subject};
 use preempt_report::spin::{self, Heading};
-use preempt_report::{Page, SavedTrace, Source, chart, lanes, page, summary, visible};
+use preempt_report::{Page, SavedTrace, Source, lanes, summary, visible};
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -69,14 +69,10 @@ pub(crate) fn report(report: &Report<'_>) -> Result<ExitCode, Failure> {
         if let (Some(path), None) = (&arguments.output.certificate, &report.certificate) {
             save(path, &json());
         }
-        if let Some(path) = &arguments.output.msc {
-            let svg = claim.violation.as_ref().map(|violation| chart::svg(&violation.trace));
-            save(path, &svg.unwrap_or_default());
-        }
-    } else if !arguments.output.quiet {
-        for path in [&arguments.output.trace, &arguments.output.msc].into_iter().flatten() {
-            complain(&format!("{} was not written: there is no counterexample", path.display()));
-        }
+    } else if let Some(path) = &arguments.output.trace
+        && !arguments.output.quiet
+    {
+        no_counterexample(path);
     }
     if let Some(path) = &arguments.output.certificate {
         let none = "only a violation of a Promela model has a certificate, its trace";
@@ -87,11 +83,17 @@ pub(crate) fn report(report: &Report<'_>) -> Result<ExitCode, Failure> {
             (None, Some(_)) => {}
         }
     }
-    if let Some(path) = &arguments.output.html {
-        let claim = report.claims.iter().find(|claim| claim.violation.is_some());
-        if let Some(claim) = claim.or(report.claims.first()) {
-            let html = page(&Page { title: &file, claim, trace: None, sources: report.sources });
-            save(path, &html);
+    let shown = violated.or((!report.claims.is_empty()).then_some(0)).map(|at| Page {
+        title: &file,
+        claim: &report.claims[at],
+        trace: None,
+        sources: report.sources,
+    });
+    for (format, path) in &arguments.files.0 {
+        match shown.as_ref().and_then(|shown| (format.render)(shown)) {
+            Some(text) => save(path, &text),
+            None if !arguments.output.quiet => no_counterexample(path),
+            None => {}
         }
     }
     tell_written(&written, arguments);
@@ -99,6 +101,11 @@ pub(crate) fn report(report: &Report<'_>) -> Result<ExitCode, Failure> {
         Some(failure) => Err(failure),
         None => Ok(ExitCode::from(worst.exit_code())),
     }
+}
+
+/// Says that a file is not there because nothing is violated.
+fn no_counterexample(path: &Path) {
+    complain(&format!("{} was not written: there is no counterexample", path.display()));
 }
 
 /// Says why there is no certificate. One from an earlier answer must not be taken for it.

@@ -6,7 +6,7 @@ use crate::output::{print, write};
 use crate::terminal::{self, INTERRUPTED, ProgressLine};
 use preempt_core::{Claim, Statistics, Verdict, counted};
 use preempt_report::json::{self, Subject};
-use preempt_report::{Page, SavedTrace, Source, lanes, page, summary};
+use preempt_report::{Page, SavedTrace, Source, lanes, summary};
 use preempt_run::{
     Answer, Memory, Options, Search, SearchOptions, Watch, answer, symbols::Symbols,
 };
@@ -161,9 +161,12 @@ fn report(
         let saved = SavedTrace { schedule: answer.schedule.clone(), ..saved };
         keep(write(path, &saved.to_json()));
     }
-    if let Some(path) = &arguments.html {
-        let sources = sources(claim);
-        keep(write(path, &page(&Page { title: &file, claim, trace: None, sources: &sources })));
+    let sources = sources(claim);
+    let shown = Page { title: &file, claim, trace: None, sources: &sources };
+    for (format, path) in &arguments.files.0 {
+        if let Some(text) = (format.render)(&shown) {
+            keep(write(path, &text));
+        }
     }
     match failed {
         Some(failure) => Err(failure),

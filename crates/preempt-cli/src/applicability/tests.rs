@@ -4,7 +4,7 @@
 //! (verdict, numbers, notes, files) from the answer without it, on at least one input. Options that are
 //! mere permissions have no effect on small inputs and are looked at elsewhere (`tests/limits.rs`).
 
-use crate::arguments::{self, CheckArguments, Cli, Words};
+use crate::arguments::{self, CheckArguments, Cli, ModelFiles, Words};
 use crate::failure::Failure;
 use crate::output::capture::capture;
 use clap::CommandFactory;
@@ -45,7 +45,13 @@ fn samples() -> Vec<(&'static str, Words, bool)> {
         let samples = facts.samples.iter().map(|words| (facts.field, *words, false));
         samples.chain(facts.permissions.iter().map(|words| (facts.field, *words, true)))
     });
-    all.collect()
+    let files = ModelFiles::offered().map(|format| {
+        let words = [format!("--{}", format.name), format!("{{folder}}/out.{}", format.name)];
+        // A sample is as long-lived as the others, which are constants.
+        let words = words.map(|word| &*word.leak());
+        (format.name, &*Box::leak(Box::new(words)) as Words, false)
+    });
+    all.chain(files).collect()
 }
 
 /// A folder with the three inputs.

@@ -1,6 +1,7 @@
 //! The options of `preempt run`, most of which `preempt cargo` has, too. Those of the search itself are described once, for this
 //! command line and for the library in the program: `preempt-exchange/src/options.rs`.
 
+use super::files::ProgramFiles;
 use clap::Args;
 use preempt_run::SearchOptions;
 use std::ffi::OsString;
@@ -24,9 +25,8 @@ pub(crate) struct ProgramArguments {
     /// Save the failing execution for `preempt replay`
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) trace: Option<PathBuf>,
-    /// Write the failing execution as a self-contained HTML page
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub(crate) html: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) files: ProgramFiles,
     /// Print the report as JSON, or write it to FILE
     #[arg(long, value_name = "FILE", num_args = 0..=1, help_heading = "Output")]
     pub(crate) json: Option<Option<PathBuf>>,

@@ -9,7 +9,7 @@ use crate::terminal::{self, ProgressLine};
 use preempt_cargo::{Program, Std, Test, export};
 use preempt_core::{Stop, Trace, Verdict, counted};
 use preempt_report::json::{self, Subject};
-use preempt_report::{Page, SavedTrace, page, summary};
+use preempt_report::{Page, SavedTrace, summary};
 use preempt_run::{Answer, Options};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -211,11 +211,13 @@ impl<'a> List<'a> {
             folder.join(stem.with_extension(extension).file_name().unwrap_or_default())
         };
         let file = options.program.to_string_lossy();
-        if let Some(folder) = &self.arguments.search.html {
-            let sources = sources(claim);
-            let title = format!("{program_name}: {}", test.name);
-            let html = page(&Page { title: &title, claim, trace: None, sources: &sources });
-            results.push(write_in(folder, &place(folder, "html"), &html));
+        let title = format!("{program_name}: {}", test.name);
+        let sources = sources(claim);
+        let shown = Page { title: &title, claim, trace: None, sources: &sources };
+        for (format, folder) in &self.arguments.search.files.0 {
+            if let Some(text) = (format.render)(&shown) {
+                results.push(write_in(folder, &place(folder, format.name), &text));
+            }
         }
         if let (Some(folder), Some(saved)) =
             (&self.arguments.search.trace, SavedTrace::of(&file, &words(options), claim))

@@ -7,7 +7,7 @@ use crate::arguments::{CheckArguments, StoreKind, Switch};
 use crate::failure::Failure;
 use crate::output::{self, Report};
 use crate::request::{self, Watcher};
-use crate::{card, deadline, graph, spread};
+use crate::{card, deadline, graph, meant, spread};
 use preempt_core::{Claim, Step};
 use preempt_promela::model::Model;
 use preempt_report::spin::{Cycles, Heading, Never, Store};
@@ -17,6 +17,8 @@ use std::process::ExitCode;
 
 /// Checks a model, reports, and gives the exit code.
 pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
+    meant::a_model(&arguments.model.file)?;
+    applicability::check(arguments, Subject::Promela)?;
     deadline::start(arguments);
     let quiet = arguments.output.quiet || arguments.output.json.is_some();
     let mut model = load_with(&arguments.model, arguments.properties.claim_file.as_deref(), quiet)?;

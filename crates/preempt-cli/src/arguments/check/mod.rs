@@ -19,6 +19,7 @@ pub(crate) use properties::PropertyArguments;
 pub(crate) use search::SearchArguments;
 
 use super::combination::{Combination, OptionFacts, Subject};
+use super::files::ModelFiles;
 use super::given::Given;
 use clap::Args;
 use preempt_verify::Request;
@@ -44,6 +45,8 @@ pub(crate) struct CheckArguments {
     #[command(flatten)]
     pub(crate) boolean: BooleanArguments,
     #[command(flatten)]
+    pub(crate) files: ModelFiles,
+    #[command(flatten)]
     pub(crate) output: OutputArguments,
 
     /// What was given, and when the command began.
@@ -58,7 +61,7 @@ pub(crate) struct CheckArguments {
 }
 
 impl CheckArguments {
-    /// What is known of every option.
+    /// What is known of every option; those of [files](ModelFiles) go together with all others.
     pub(crate) fn options() -> impl Iterator<Item = &'static OptionFacts> {
         let groups = [
             ModelArguments::OPTIONS,

@@ -24,16 +24,6 @@ options! {
             samples: [["--trails", "{folder}/out"]],
             refused: [|r| r.boolean() => PROMELA_ONLY],
         }
-        /// Write the counterexample as a self-contained HTML page
-        #[arg(long, value_name = "FILE")]
-        html: Option<PathBuf> {
-            samples: [["--html", "{folder}/out.html"]],
-        }
-        /// Write the message sequence chart of the counterexample (.svg)
-        #[arg(long, value_name = "FILE")]
-        msc: Option<PathBuf> {
-            samples: [["--msc", "{folder}/out.svg"]],
-        }
         /// Write the state graph, at most 300 states (.dot or .svg)
         #[arg(long, value_name = "FILE")]
         graph: Option<PathBuf> {
