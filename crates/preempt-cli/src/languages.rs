@@ -14,6 +14,13 @@ use std::process::ExitCode;
 /// What a certificate proves, or why it proves nothing.
 pub(crate) type Proof = Result<String, String>;
 
+/// Checks a certificate about a file, until it is interrupted.
+type Certify = fn(&Path, &Path, &dyn Fn() -> bool) -> Result<Proof, Failure>;
+
+/// Opens a file for the browser.
+#[cfg(feature = "serve")]
+type Open = fn(&Path, &ServeArguments) -> Result<Box<dyn preempt_serve::Origin>, Failure>;
+
 /// A language of models.
 pub(crate) struct Language {
     /// What a file of it is called.
@@ -25,11 +32,10 @@ pub(crate) struct Language {
     /// Checks a file, reports, and gives the exit code.
     pub(crate) check: fn(&CheckArguments) -> Result<ExitCode, Failure>,
     /// Checks a certificate about a file.
-    pub(crate) certify: fn(&Path, &Path, &dyn Fn() -> bool) -> Result<Proof, Failure>,
+    pub(crate) certify: Certify,
     /// Opens a file for the browser.
     #[cfg(feature = "serve")]
-    pub(crate) origin:
-        fn(&Path, &ServeArguments) -> Result<Box<dyn preempt_serve::Origin>, Failure>,
+    pub(crate) origin: Open,
     /// Indents a text by its nesting.
     #[cfg(feature = "lsp")]
     pub(crate) format: fn(&str) -> String,
