@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     for property in selected {
         let on_card = !arguments.search.gpu || property == Property::Safety;
         let checker = if on_card { &checker } else { &beside };
-        let Checked { property, mut claim } = checker.check(property).map_err(failed)?;
+        let Checked { property, mut claim, .. } = checker.check(property).map_err(failed)?;
         if trail.is_none() && wants_trail(arguments) {
             trail = checker.trail(property, &claim).map_err(failed)?;
         }
@@ -178,14 +178,13 @@ fn heading(
         Property::Acceptance | Property::Formula(_) | Property::Claim(_) => Cycles::Acceptance,
         Property::Completion(_) | Property::Safety => Cycles::None,
     };
-    let unreduced = |note: &String| note.starts_with("no partial-order reduction");
     Heading {
         never,
         cycles,
         assertions: !arguments.properties.no_assert,
         fair: arguments.properties.fair,
         ends: !arguments.properties.no_deadlock,
-        reduced: arguments.search.por != Some(Switch::Off) && !claim.notes.iter().any(unreduced),
+        reduced: arguments.search.por != Some(Switch::Off) && !claim.statistics.unreduced,
         store: match arguments.limits.store {
             None | Some(StoreKind::Exact) => Store::Full,
             Some(StoreKind::Tree | StoreKind::ClearyTree) => Store::Compressed,
