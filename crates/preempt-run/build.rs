@@ -11,8 +11,8 @@ use std::process::Command;
 use std::{env, fs, io};
 
 const LIBRARY: &str = "libpreempt_c_runtime.so";
-/// The package, and the one of ours that it needs.
-const PACKAGES: [&str; 2] = ["preempt-c-runtime", "preempt-explore"];
+/// The package, and those of ours that it needs.
+const PACKAGES: [&str; 3] = ["preempt-c-runtime", "preempt-exchange", "preempt-explore"];
 
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
@@ -69,11 +69,13 @@ fn build(root: &Path, out: &Path) -> Result<PathBuf, String> {
             copy(&from, &copies.join(package)).map_err(cannot)?;
         }
         command.arg(copies.join(PACKAGES[0]).join("Cargo.toml"));
-        let needed = copies.join(PACKAGES[1]);
-        if needed.is_dir() {
-            let path = needed.to_string_lossy().replace('\\', "/");
-            command.arg("--config");
-            command.arg(format!("patch.crates-io.{}.path=\"{path}\"", PACKAGES[1]));
+        for package in &PACKAGES[1..] {
+            let needed = copies.join(package);
+            if needed.is_dir() {
+                let path = needed.to_string_lossy().replace('\\', "/");
+                command.arg("--config");
+                command.arg(format!("patch.crates-io.{package}.path=\"{path}\""));
+            }
         }
     } else {
         command.arg(root.join("Cargo.toml"));

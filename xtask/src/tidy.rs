@@ -47,9 +47,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("preempt-loom", &["preempt"]),
     ("preempt-shuttle", &["preempt"]),
     ("preempt-bool", &["preempt-core", "preempt-check"]),
-    ("preempt-c-runtime", &["preempt-explore"]),
+    ("preempt-c-runtime", &["preempt-exchange", "preempt-explore"]),
     ("preempt-cargo", &["preempt-run"]),
-    ("preempt-run", &["preempt-c-runtime", "preempt-core", "preempt-report"]),
+    ("preempt-exchange", &[]),
+    ("preempt-run", &["preempt-c-runtime", "preempt-core", "preempt-exchange", "preempt-report"]),
     (
         "preempt-verify",
         &[

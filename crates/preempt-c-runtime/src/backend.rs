@@ -1,5 +1,7 @@
 //! The ways to execute the program (`launch.rs` says what each is for).
 
+use preempt_exchange::SearchOptions;
+
 /// One of the ways to execute the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Backend {
@@ -14,18 +16,15 @@ pub(crate) enum Backend {
 }
 
 impl Backend {
-    pub(crate) fn named(name: &str) -> Option<Backend> {
-        [Backend::Restart, Backend::Fork, Backend::Threads, Backend::Here]
-            .into_iter()
-            .find(|backend| backend.name() == name)
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Backend::Restart => "restart",
-            Backend::Fork => "fork",
-            Backend::Threads => "threads",
-            Backend::Here => "here",
+    /// The way to begin with: another one may turn out to be necessary.
+    pub(crate) fn first(options: &SearchOptions) -> Backend {
+        match options.backend {
+            _ if options.debugger.is_some() => Backend::Here,
+            preempt_exchange::Backend::Auto | preempt_exchange::Backend::Restart => {
+                Backend::Restart
+            }
+            preempt_exchange::Backend::Fork => Backend::Fork,
+            preempt_exchange::Backend::Threads => Backend::Threads,
         }
     }
 }

@@ -104,7 +104,7 @@ pub(crate) fn wait_until(
     let runtime = runtime();
     let left = due.map_or(0, |due| due.saturating_sub(runtime.time()));
     let distant = left >= Deadline::NEAR;
-    let kept = runtime.options.keeps_pauses;
+    let kept = runtime.options.keeps_pauses();
     let deadline = due.filter(|_| kept).map(|at| Deadline { at, distant });
     let operation = Operation::new(action, object, first, due.is_some().into(), Location::caller());
     let result = perform(Operation { deadline, ..operation }, call_site);
@@ -206,7 +206,7 @@ pub(crate) fn pass(nanoseconds: u64, pc: usize) {
     let distant = nanoseconds >= Deadline::NEAR;
     runtime.me().spinning.clear();
     let call_site = CallSite { pc, address: 0 };
-    if distant && runtime.options.keeps_pauses {
+    if distant && runtime.options.keeps_pauses() {
         let token = runtime.run().state.thread(runtime.current()).token;
         wait_until(Action::TakeToken, token, 0, Some(due), call_site);
     } else {

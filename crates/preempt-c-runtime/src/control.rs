@@ -53,7 +53,7 @@ impl Runtime {
         dispositions::begin();
         self.mappings.begin();
         self.descriptors.begin();
-        if redirect::open_input(self.options.input.as_deref()) {
+        if redirect::open_input(self.input.as_deref()) {
             self.descriptors.set_opened(redirect::INPUT, true);
         }
         self.shadow.begin();

@@ -27,7 +27,8 @@ pub(crate) fn begin_copy(runtime: *mut Runtime, ready: &AtomicU32) {
     heap::separate();
     raw::end_with_parent();
     // SAFETY: the runtime is in the heap, at the same address; nothing else uses it.
-    let (backend, patience) = unsafe { ((*runtime).backend, (*runtime).options.patience) };
+    let (backend, patience) =
+        unsafe { ((*runtime).backend, (*runtime).options.seconds_of_patience()) };
     if backend == Backend::Restart {
         kernel::watch_this_process(patience);
     }

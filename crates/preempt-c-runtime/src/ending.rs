@@ -48,7 +48,7 @@ fn end_program(code: c_int, pc: usize) -> ! {
 /// Ends the program without calling any more of its code.
 pub(crate) fn leave(code: c_int, pc: usize) -> ! {
     let runtime = runtime();
-    if runtime.options.output {
+    if runtime.options.shows_output() {
         // SAFETY: flushes what the program has printed.
         unsafe { libc::fflush(std::ptr::null_mut()) };
     }

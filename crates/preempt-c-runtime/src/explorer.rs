@@ -2,7 +2,6 @@
 
 use crate::backend::Backend;
 use crate::limits::limits;
-use crate::options::{Options, Search};
 use crate::progress;
 use crate::report::{self, Evidence};
 use crate::runtime::{Runtime, runtime};
@@ -10,6 +9,7 @@ use crate::sampling::Companion;
 use crate::switch::finish;
 use crate::trouble::Trouble;
 use crate::workers::Processes;
+use preempt_exchange::Search;
 use preempt_explore::{
     Cut, Ending, Finding, Halt, Names, Order, Program, Replay, Rules, Run, Schedule, Session,
     Statistics, WorkerPool, forward, iterative, random, remedies,
@@ -31,7 +31,7 @@ pub(crate) extern "C" fn body() -> ! {
     // A schedule says itself which waits end.
     let timeouts = if replay.is_some() { u32::MAX } else { runtime().options.timeouts };
     let rules = Rules {
-        rc11: explores_weak_memory(),
+        rc11: runtime().options.is_weak(),
         messages: false,
         time: true,
         timeouts,
@@ -45,14 +45,7 @@ pub(crate) extern "C" fn body() -> ! {
     finish(runtime())
 }
 
-/// Whether stale choices are made. A search of every schedule makes none.
-fn explores_weak_memory() -> bool {
-    let Options { weak, search, .. } = runtime().options;
-    weak && search != Search::Schedules
-}
-
 fn search(kept: &mut Kept, begin: Instant) {
-    let mut restarts = 0;
     let companion = samples().then(|| Companion::start(kept.rules, kept.names.clone()));
     let (halt, statistics) = loop {
         let (halt, statistics) = attempt(kept, begin);
@@ -61,7 +54,7 @@ fn search(kept: &mut Kept, begin: Instant) {
         let late = stopped || deadline.is_some_and(|deadline| Instant::now() >= deadline);
         match halt {
             Halt::Restart if late => break (Halt::Time, statistics),
-            Halt::Restart => restarts += 1,
+            Halt::Restart => {}
             _ => break (halt, statistics),
         }
     };
@@ -89,7 +82,6 @@ fn search(kept: &mut Kept, begin: Instant) {
         statistics: &statistics,
         evidence,
         unsupported,
-        restarts,
         seconds: begin.elapsed().as_secs_f64(),
         weak: kept.rules.weak,
         unexplored: unexplored(kept),
@@ -116,8 +108,9 @@ const TAKEN_LOCKS: &str = "of what std does to take a Mutex, only that it waits 
 
 /// Whether executions are sampled beside the search: where it looks for everything by partial orders.
 fn samples() -> bool {
-    let Options { search, bound, executions, sample, .. } = runtime().options;
-    sample && search == Search::Orders && bound.is_none() && executions == u64::MAX
+    let options = &runtime().options;
+    let is_limited = options.most_preemptions().is_some() || options.executions.is_some();
+    options.sample && options.search == Search::Orders && !is_limited
 }
 
 /// A violation that was found by sampling, as if the search had found it. How it ends is found out when it is executed
@@ -132,17 +125,18 @@ fn sampled(text: String) -> Option<Finding> {
 }
 
 fn attempt(kept: &mut Kept, begin: Instant) -> (Halt, Statistics) {
-    let Options { search, workers, .. } = runtime().options;
+    let options = &runtime().options;
+    let workers = options.workers();
     let mut session = Session::new(runtime(), limits(begin), kept.rules, kept.names.clone());
-    session.on_execution = runtime().options.progress.then_some(progress::tell);
-    let halt = match search {
+    session.on_execution = runtime().progress.then_some(progress::tell);
+    let halt = match options.search {
         Search::Orders if workers > 0 => {
             let processes = Processes::new(workers, kept.rules, kept.names.clone());
             forward::explore_with(&mut session, Some(WorkerPool::of(workers, Box::new(processes))))
         }
         Search::Orders => forward::explore(&mut session),
         Search::Schedules => iterative::explore(&mut session),
-        Search::Random(seed) => random::explore(&mut session, seed),
+        Search::Random => random::explore(&mut session, options.random_seed()),
     };
     kept.rules = session.run.rules;
     (halt, session.statistics)
@@ -158,7 +152,7 @@ fn gather(kept: &mut Kept, schedule: &Schedule) -> Evidence {
         runtime().backend = Backend::Fork;
     }
     let mut evidence = execute(kept, schedule);
-    if runtime().overtaken && !runtime().options.keeps_pauses {
+    if runtime().overtaken && !runtime().options.keeps_pauses() {
         runtime().note(OVERTAKEN);
     }
     evidence.remedy = remedy(kept, schedule, &evidence);
@@ -200,7 +194,7 @@ fn execute_by_rules(kept: &mut Kept, schedule: &Schedule) -> Evidence {
     let runtime: &'static mut Runtime = runtime();
     runtime.call_sites = Some(Vec::new());
     for attempt in 0.. {
-        let mut run = Run::new(kept.names.clone(), kept.rules, runtime.options.steps);
+        let mut run = Run::new(kept.names.clone(), kept.rules, runtime.options.most_steps());
         run.events = Some(Vec::new());
         run.reset();
         let mut driver = Replay::new(schedule.clone());
@@ -246,7 +240,7 @@ fn replay_one(kept: &mut Kept, schedule: &str, begin: Instant) {
             }
             let mut evidence = execute(kept, &schedule);
             // What can be watched is executed once.
-            if runtime().backend != Backend::Here && !runtime().options.output {
+            if runtime().backend != Backend::Here && !runtime().options.shows_output() {
                 evidence.remedy = remedy(kept, &schedule, &evidence);
             }
             let unsupported = runtime().trouble.clone().filter(|trouble| !trouble.is_program_s());
@@ -259,7 +253,6 @@ fn replay_one(kept: &mut Kept, schedule: &str, begin: Instant) {
         statistics: &statistics,
         evidence,
         unsupported,
-        restarts: 0,
         seconds: begin.elapsed().as_secs_f64(),
         weak: kept.rules.weak,
         unexplored: Vec::new(),

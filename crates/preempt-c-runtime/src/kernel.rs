@@ -269,7 +269,7 @@ pub(crate) fn decide(number: i64, arguments: [usize; 6], pc: usize) -> isize {
     }
     if number == libc::SYS_read
         && arguments[0] == redirect::INPUT as usize
-        && runtime().options.input.is_none()
+        && runtime().input.is_none()
     {
         runtime().note(
             "the program reads its standard input, which is empty; --input FILE gives it one",
@@ -316,7 +316,7 @@ fn outside(runtime: &mut Runtime, name: &str, pc: usize) {
     if runtime.backend != Backend::Restart {
         return;
     }
-    if runtime.options.backend == Some(Backend::Restart) {
+    if runtime.options.backend == preempt_exchange::Backend::Restart {
         let message = format!(
             "{name} has effects outside of the program's memory, so executions cannot be repeated \
              in one process: use --backend fork"

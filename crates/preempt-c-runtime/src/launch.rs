@@ -96,7 +96,7 @@ unsafe fn one(runtime: *mut Runtime) {
                     if (*runtime).is_rehearsal {
                         redirect::redirect(false);
                     }
-                    kernel::watch_this_process((*runtime).options.patience);
+                    kernel::watch_this_process((*runtime).options.seconds_of_patience());
                     begin(runtime);
                     raw::exit(0);
                 }

@@ -2,17 +2,20 @@
 
 use crate::runtime::runtime;
 use preempt_explore::Limits;
-use std::time::{Duration, Instant};
+use std::time::Instant;
+
+/// The most states of a search: more would not fit into its heap.
+const STATES: usize = 4_000_000;
 
 pub(crate) fn limits(begin: Instant) -> Limits {
     let options = &runtime().options;
     Limits {
-        bound: options.bound,
+        bound: options.most_preemptions(),
         stale: options.stale,
-        deadline: options.nanoseconds.map(|time| begin + Duration::from_nanos(time)),
-        executions: options.executions,
-        steps: options.steps,
-        states: options.states,
+        deadline: options.time.and_then(|time| begin.checked_add(time)),
+        executions: options.executions.unwrap_or(u64::MAX),
+        steps: options.most_steps(),
+        states: STATES,
         stop: Some(runtime().stop.clone()),
         ..Limits::default()
     }

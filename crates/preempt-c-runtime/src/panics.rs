@@ -90,7 +90,7 @@ unsafe extern "C" fn preempt_panicked(
             empty if empty.is_empty() => "a panic".into(),
             message => message,
         };
-        if runtime.options.output {
+        if runtime.options.shows_output() {
             raw::write(2, format!("panic at {file}:{line}: {message}\n").as_bytes());
         }
         runtime.panics.push(Panic { thread, message, place: Place { file, line }, frames });

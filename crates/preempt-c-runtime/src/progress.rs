@@ -14,7 +14,7 @@ pub(crate) fn tell(statistics: &Statistics) {
         return;
     }
     *last = now;
-    let path = format!("{}.progress", runtime().options.report);
+    let path = format!("{}.progress", runtime().report);
     let bound = match statistics.rows.last() {
         Some(row) => format!(" {} {}", row.stale, row.preemptions),
         None => String::new(),

@@ -1,14 +1,12 @@
-//! What the search found, as JSON for `preempt run`.
-//!
-//! Addresses stay numbers here: the driver knows the program's debug information and turns them into
-//! lines of source. The format is private to the two.
+//! What the search found, written as the report that `preempt run` reads (`preempt-exchange`).
 
 use crate::runtime::{Runtime, Touched, runtime};
 use crate::snapshot;
 use crate::task::{CallSite, Frames};
 use crate::trouble::{Panic, Standing, Trouble};
+use preempt_exchange::{self as exchange, Found, Kind};
 use preempt_explore::{
-    Action, Ending, Event, Halt, Operation, Order, Run, Schedule, Source, Statistics, Status,
+    Action, Ending, Event, Halt, Operation, Order, Run, Schedule, Statistics, Status,
 };
 use std::fmt::Write;
 use std::sync::atomic::Ordering;
@@ -19,7 +17,6 @@ pub(crate) struct Results<'a> {
     pub(crate) statistics: &'a Statistics,
     pub(crate) evidence: Option<Evidence>,
     pub(crate) unsupported: Option<Trouble>,
-    pub(crate) restarts: u32,
     pub(crate) seconds: f64,
     /// Whether the program has memory orders that allow stale choices, and these are explored.
     pub(crate) weak: bool,
@@ -40,8 +37,7 @@ pub(crate) struct Evidence {
     addresses: Vec<usize>,
     /// The event of each access to a number, in their order.
     accesses: Vec<usize>,
-    /// For each thread: its function, and if it did not end, what it waits for, where, and who holds
-    /// it.
+    /// For each thread: its function, and if it did not end, what it waits for, where, and which thread holds it.
     threads: Vec<ThreadEnd>,
     trouble: Option<Trouble>,
     /// The two accesses of a race, each with the number of its thread.
@@ -185,20 +181,96 @@ impl Evidence {
         self.accesses.get(number? as usize).copied()
     }
 
-    /// The same as text.
-    fn writer(&self, number: Option<u32>) -> String {
-        self.maker(number).map_or("null".into(), |at| at.to_string())
+    fn kind(&self) -> Kind {
+        match (&self.ending, &self.trouble) {
+            (Some(Ending::Reported), Some(trouble)) => trouble.kind,
+            (Some(Ending::Deadlock), _) => Kind::Deadlock,
+            (Some(Ending::Livelock | Ending::Cycle(_)), _) => Kind::Livelock,
+            (Some(Ending::Race(_)), _) => Kind::DataRace,
+            (Some(Ending::StepLimit), _) => Kind::StepLimit,
+            (Some(Ending::Nondeterminism(_)), _) => Kind::Nondeterminism,
+            _ => Kind::None,
+        }
     }
 
-    fn kind(&self) -> &'static str {
-        match (&self.ending, &self.trouble) {
-            (Some(Ending::Reported), Some(trouble)) => trouble.kind.name(),
-            (Some(Ending::Deadlock), _) => "deadlock",
-            (Some(Ending::Livelock | Ending::Cycle(_)), _) => "livelock",
-            (Some(Ending::Race(_)), _) => "data_race",
-            (Some(Ending::StepLimit), _) => "step_limit",
-            (Some(Ending::Nondeterminism(_)), _) => "nondeterminism",
-            _ => "none",
+    /// The execution as it is reported.
+    fn report(&self) -> exchange::Evidence {
+        let thread = |thread: &ThreadEnd| exchange::Thread {
+            start: thread.start as u64,
+            name: thread.name.clone(),
+            creation: numbers(&thread.creation),
+            waits: thread.waits.as_ref().map(|(action, call_site, holder)| exchange::Waits {
+                action: action.name().into(),
+                pc: call_site.pc as u64,
+                address: call_site.address as u64,
+                holder: *holder,
+                frames: numbers(&thread.frames),
+            }),
+        };
+        let access = |(thread, touched): &(usize, Touched)| exchange::Access {
+            thread: *thread,
+            pc: touched.pc as u64,
+            write: touched.write,
+            address: touched.address as u64,
+            step: touched.step,
+            frames: numbers(&touched.frames),
+        };
+        let panic = |(thread, panic): &(usize, Panic)| exchange::Panic {
+            thread: *thread,
+            message: panic.message.clone(),
+            place: panic.place.clone(),
+        };
+        let stronger = |&(pc, order): &(usize, Order)| exchange::Stronger {
+            pc: pc as u64,
+            order: order_name(order).into(),
+        };
+        exchange::Evidence {
+            kind: self.kind(),
+            schedule: self.schedule.clone(),
+            preemptions: self.preemptions,
+            stale: self.stale,
+            remedy: self.remedy.iter().map(stronger).collect(),
+            diverged: self.diverged,
+            trouble: self.trouble.as_ref().map(trouble),
+            race: self.race.as_ref().map(|[first, second]| [access(first), access(second)]),
+            threads: self.threads.iter().map(thread).collect(),
+            events: self
+                .events
+                .iter()
+                .enumerate()
+                .map(|(at, event)| self.event(at, event))
+                .collect(),
+            panics: self.panics.iter().map(panic).collect(),
+        }
+    }
+
+    /// One step as it is reported.
+    fn event(&self, at: usize, event: &Event) -> exchange::Event {
+        let (call_site, frames) = self.call_sites.get(at).cloned().unwrap_or_default();
+        let address = match self.addresses.get(at) {
+            Some(&address) if address != 0 => address,
+            _ => call_site.address,
+        };
+        exchange::Event {
+            thread: event.step.thread.0 as usize,
+            pc: call_site.pc as u64,
+            address: address as u64,
+            action: event.operation.action.name().into(),
+            number: event.operation.action.is_number(),
+            first: event.operation.first,
+            result: event.result,
+            before: event.before,
+            after: event.after,
+            timeout: event.step.choice == preempt_explore::Move::TIMEOUT,
+            preemption: event.preemption,
+            source: event.source.map(|source| exchange::Source {
+                stale: source.stale,
+                fails: source.fails,
+                read: self.maker(source.read),
+                newest: self.maker(source.newest),
+                value: source.newest_value,
+            }),
+            frames: numbers(&frames),
         }
     }
 }
@@ -235,244 +307,109 @@ fn order_name(order: Order) -> &'static str {
     }
 }
 
-fn halt_name(halt: Halt) -> &'static str {
+fn halt(halt: Halt) -> exchange::Halt {
     match halt {
-        Halt::Done => "done",
-        Halt::Failure => "failure",
-        Halt::Time if runtime().stop.load(Ordering::Relaxed) => "interrupted",
-        Halt::Time => "time",
-        Halt::Executions => "executions",
-        Halt::States => "states",
-        Halt::Restart => "restart",
+        Halt::Done => exchange::Halt::Done,
+        Halt::Failure => exchange::Halt::Failure,
+        Halt::Time if runtime().stop.load(Ordering::Relaxed) => exchange::Halt::Interrupted,
+        Halt::Time => exchange::Halt::Time,
+        Halt::Executions => exchange::Halt::Executions,
+        Halt::States => exchange::Halt::States,
+        Halt::Restart => exchange::Halt::Restart,
     }
 }
 
 /// Writes the report to the file that the driver has named.
 pub(crate) fn write(results: &Results<'_>) {
-    let text = json(results).unwrap_or_default();
-    if std::fs::write(&runtime().options.report, text).is_err() {
+    let text = serde_json::to_string(&found(results)).unwrap_or_default();
+    if std::fs::write(&runtime().report, text).is_err() {
         crate::raw::refuse("preempt: the report cannot be written\n");
     }
 }
 
-fn string(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => quoted.extend(['\\', character]),
-            control if (control as u32) < 0x20 => {
-                let _ = write!(quoted, "\\u{:04x}", control as u32);
-            }
-            other => quoted.push(other),
-        }
+fn numbers(frames: &Frames) -> Vec<u64> {
+    frames.iter().map(|&frame| frame as u64).collect()
+}
+
+fn trouble(trouble: &Trouble) -> exchange::Trouble {
+    exchange::Trouble {
+        kind: trouble.kind,
+        message: trouble.message.clone(),
+        pc: trouble.pc as u64,
+        other: trouble.other.map(|(role, pc)| exchange::Other { role: role.into(), pc: pc as u64 }),
+        place: trouble.place.clone(),
+        frames: numbers(&trouble.frames),
     }
-    quoted.push('"');
-    quoted
 }
 
-fn trouble(trouble: &Trouble) -> String {
-    let other = match trouble.other {
-        Some((role, pc)) => format!("{{\"role\":{},\"pc\":{pc}}}", string(role)),
-        None => "null".into(),
-    };
-    let place = trouble.place.as_ref().map_or("null".into(), |place| {
-        format!("{{\"file\":{},\"line\":{}}}", string(&place.file), place.line)
-    });
-    format!(
-        "{{\"kind\":{},\"message\":{},\"pc\":{},\"other\":{other},\"place\":{place},\"frames\":{}}}",
-        string(trouble.kind.name()),
-        string(&trouble.message),
-        trouble.pc,
-        list(&trouble.frames)
-    )
+fn standing(standing: &Standing) -> exchange::Standing {
+    exchange::Standing {
+        steps: standing.steps as u64,
+        pc: standing.pc as u64,
+        frames: numbers(&standing.frames),
+    }
 }
 
-fn standing(standing: Option<&Standing>) -> String {
-    standing.map_or("null".into(), |Standing { steps, pc, frames }| {
-        format!("{{\"steps\":{steps},\"pc\":{pc},\"frames\":{}}}", list(frames))
-    })
-}
-
-fn list(frames: &[usize]) -> String {
-    let frames: Vec<String> = frames.iter().map(usize::to_string).collect();
-    format!("[{}]", frames.join(","))
-}
-
-fn optional(trouble_: Option<&Trouble>) -> String {
-    trouble_.map_or_else(|| "null".into(), trouble)
-}
-
-fn json(results: &Results<'_>) -> Result<String, std::fmt::Error> {
+fn found(results: &Results<'_>) -> Found {
     let runtime = runtime();
     let statistics = results.statistics;
-    let mut out = String::from("{");
-    write!(out, "\"halt\":\"{}\",\"exhausted\":{}", halt_name(results.halt), statistics.exhausted)?;
-    // The last one is not whole.
+    // The last execution is not whole.
     let unfinished = runtime.unfinished.as_ref().filter(|_| results.halt == Halt::Time);
-    write!(
-        out,
-        ",\"executions\":{},\"graphs\":{}",
-        statistics.executions.saturating_sub(unfinished.is_some().into()),
-        statistics.graphs.len()
-    )?;
-    write!(out, ",\"states\":{},\"restarts\":{}", statistics.states, results.restarts)?;
-    write!(out, ",\"threads\":{}", runtime.tasks.len())?;
-    write!(out, ",\"seconds\":{},\"memory\":{}", results.seconds, crate::heap::used())?;
-    write!(out, ",\"backend\":\"{}\"", runtime.backend.name())?;
-    let because = runtime.forked_because.as_ref().map_or("null".into(), |why| string(why));
-    write!(out, ",\"forked_because\":{because},\"racy\":{}", runtime.shadow.racy_places())?;
     let mut rows = statistics.rows.clone();
     rows.sort_by_key(|row| (row.stale, row.preemptions));
-    let rows: Vec<String> = rows
-        .iter()
-        .map(|row| {
-            let (stale, bound, graphs) = (row.stale, row.preemptions, row.graphs);
-            let executions = row.executions;
-            format!(
-                "{{\"stale\":{stale},\"bound\":{bound},\"graphs\":{graphs},\"executions\":{executions}}}"
-            )
-        })
-        .collect();
-    write!(out, ",\"fewer_stale\":{}", statistics.fewer_stale)?;
-    write!(out, ",\"rows\":[{}],\"weak\":{}", rows.join(","), results.weak)?;
-    let unexplored: Vec<String> = results.unexplored.iter().map(|words| string(words)).collect();
-    write!(out, ",\"unexplored\":[{}]", unexplored.join(","))?;
-    let notes: Vec<String> = runtime.notes.iter().map(|note| string(note)).collect();
-    write!(out, ",\"notes\":[{}]", notes.join(","))?;
-    let modules: Vec<String> = snapshot::modules()
-        .iter()
-        .map(|module| format!("{{\"path\":{},\"base\":{}}}", string(&module.path), module.base))
-        .collect();
-    write!(out, ",\"modules\":[{}]", modules.join(","))?;
-    write!(out, ",\"unsupported\":{}", optional(results.unsupported.as_ref()))?;
-    let expected = statistics.failure.as_ref().map(|finding| match &finding.ending {
-        Ending::Nondeterminism(mismatch) => {
-            // The places are in this library.
-            let brief = |text: &str| match text.split_once(" at ") {
-                Some((what, place)) => {
-                    let rest = place.find([' ', ',']).map_or("", |end| &place[end..]);
-                    format!("{what}{rest}")
-                }
-                None => text.to_string(),
-            };
-            let (first, later) = (brief(&mismatch.expected), brief(&mismatch.found));
-            format!("first it came to {first}, and later to {later}")
-        }
-        ending => format!("{:?}", std::mem::discriminant(ending)),
-    });
-    let preemptions = statistics.failure.as_ref().map_or(0, |finding| finding.preemptions);
-    let nondeterministic =
-        statistics.failure.as_ref().is_some_and(|f| matches!(f.ending, Ending::Nondeterminism(_)));
-    write!(out, ",\"nondeterministic\":{nondeterministic}")?;
-    write!(out, ",\"expected\":{}", expected.map_or("null".into(), |text| string(&text)))?;
-    write!(out, ",\"strayed\":{}", standing(runtime.strayed.as_ref()))?;
-    write!(out, ",\"unfinished\":{}", standing(unfinished))?;
-    write!(out, ",\"least\":{preemptions}")?;
-    match &results.evidence {
-        Some(evidence) => write!(out, ",\"evidence\":{}", evidence_json(evidence)?)?,
-        None => out.push_str(",\"evidence\":null"),
+    let ending = statistics.failure.as_ref().map(|finding| &finding.ending);
+    Found {
+        halt: halt(results.halt),
+        exhausted: statistics.exhausted,
+        executions: statistics.executions.saturating_sub(unfinished.is_some().into()),
+        graphs: statistics.graphs.len() as u64,
+        threads: runtime.tasks.len(),
+        seconds: results.seconds,
+        memory: crate::heap::used() as u64,
+        forked_because: runtime.forked_because.as_ref().map(|why| why.to_string()),
+        racy: runtime.shadow.racy_places() as u64,
+        rows: rows
+            .iter()
+            .map(|row| exchange::Row {
+                stale: row.stale,
+                bound: row.preemptions,
+                graphs: row.graphs,
+                executions: row.executions,
+            })
+            .collect(),
+        weak: results.weak,
+        unexplored: results.unexplored.clone(),
+        notes: runtime.notes.clone(),
+        modules: snapshot::modules()
+            .iter()
+            .map(|module| exchange::Module {
+                path: module.path.to_string(),
+                base: module.base as u64,
+            })
+            .collect(),
+        unsupported: results.unsupported.as_ref().map(trouble),
+        nondeterministic: matches!(ending, Some(Ending::Nondeterminism(_))),
+        fewer_stale: statistics.fewer_stale,
+        expected: ending.map(expected),
+        strayed: runtime.strayed.as_ref().map(standing),
+        unfinished: unfinished.map(standing),
+        evidence: results.evidence.as_ref().map(Evidence::report),
     }
-    out.push_str("}\n");
-    Ok(out)
 }
 
-fn evidence_json(evidence: &Evidence) -> Result<String, std::fmt::Error> {
-    let mut out = String::from("{");
-    write!(out, "\"kind\":\"{}\",\"schedule\":{}", evidence.kind(), string(&evidence.schedule))?;
-    write!(out, ",\"preemptions\":{},\"stale\":{}", evidence.preemptions, evidence.stale)?;
-    write!(out, ",\"diverged\":{}", evidence.diverged)?;
-    let remedy: Vec<String> = evidence
-        .remedy
-        .iter()
-        .map(|(pc, order)| format!("{{\"pc\":{pc},\"order\":\"{}\"}}", order_name(*order)))
-        .collect();
-    write!(out, ",\"remedy\":[{}]", remedy.join(","))?;
-    write!(out, ",\"exit_code\":{}", runtime().exit_code)?;
-    write!(out, ",\"trouble\":{}", optional(evidence.trouble.as_ref()))?;
-    let race = match &evidence.race {
-        Some(accesses) => {
-            let list: Vec<String> = accesses
-                .iter()
-                .map(|(thread, Touched { pc, write, address, step, frames, .. })| {
-                    format!(
-                        "{{\"thread\":{thread},\"pc\":{pc},\"write\":{write},\"address\":{address},\"step\":{step},\"frames\":{}}}",
-                        list(frames)
-                    )
-                })
-                .collect();
-            format!("[{}]", list.join(","))
-        }
-        None => "null".into(),
+/// What was expected of an execution that did something else.
+fn expected(ending: &Ending) -> String {
+    let Ending::Nondeterminism(mismatch) = ending else {
+        return format!("{:?}", std::mem::discriminant(ending));
     };
-    write!(out, ",\"race\":{race}")?;
-    let threads: Vec<String> = evidence
-        .threads
-        .iter()
-        .map(|thread| {
-            let waits = match &thread.waits {
-                Some((action, call_site, holder)) => format!(
-                    "{{\"action\":{},\"pc\":{},\"address\":{},\"holder\":{},\"frames\":{}}}",
-                    string(action.name()),
-                    call_site.pc,
-                    call_site.address,
-                    holder.map_or("null".into(), |holder| holder.to_string()),
-                    list(&thread.frames)
-                ),
-                None => "null".into(),
-            };
-            let name = string(&thread.name);
-            let (start, creation) = (thread.start, list(&thread.creation));
-            format!(
-                "{{\"start\":{start},\"name\":{name},\"creation\":{creation},\"waits\":{waits}}}"
-            )
-        })
-        .collect();
-    write!(out, ",\"threads\":[{}]", threads.join(","))?;
-    let panics = evidence.panics.iter().map(|(thread, panic)| {
-        let (message, file) = (string(&panic.message), string(&panic.place.file));
-        let line = panic.place.line;
-        format!("{{\"thread\":{thread},\"message\":{message},\"place\":{{\"file\":{file},\"line\":{line}}}}}")
-    });
-    write!(out, ",\"panics\":[{}]", panics.collect::<Vec<_>>().join(","))?;
-    out.push_str(",\"events\":[");
-    for (at, event) in evidence.events.iter().enumerate() {
-        if at > 0 {
-            out.push(',');
+    // The places are in this library.
+    let brief = |text: &str| match text.split_once(" at ") {
+        Some((what, place)) => {
+            let rest = place.find([' ', ',']).map_or("", |end| &place[end..]);
+            format!("{what}{rest}")
         }
-        let (call_site, frames) = evidence.call_sites.get(at).cloned().unwrap_or_default();
-        let address = match evidence.addresses.get(at) {
-            Some(&address) if address != 0 => address,
-            _ => call_site.address,
-        };
-        write!(
-            out,
-            "{{\"thread\":{},\"pc\":{},\"address\":{address},\"action\":{},\"number\":{}",
-            event.step.thread.0,
-            call_site.pc,
-            string(event.operation.action.name()),
-            event.operation.action.is_number(),
-        )?;
-        let timeout = event.step.choice == preempt_explore::Move::TIMEOUT;
-        write!(
-            out,
-            ",\"first\":{},\"result\":{},\"before\":{},\"after\":{},\"timeout\":{timeout},\"preemption\":{},\"frames\":{}",
-            event.operation.first,
-            event.result,
-            event.before,
-            event.after,
-            event.preemption,
-            list(&frames),
-        )?;
-        match event.source {
-            Some(Source { stale, fails, read, newest, newest_value, .. }) => write!(
-                out,
-                ",\"source\":{{\"stale\":{stale},\"fails\":{fails},\"read\":{},\"newest\":{},\"value\":{newest_value}}}}}",
-                evidence.writer(read),
-                evidence.writer(newest)
-            )?,
-            None => out.push_str(",\"source\":null}"),
-        }
-    }
-    out.push_str("]}");
-    Ok(out)
+        None => text.to_string(),
+    };
+    let (first, later) = (brief(&mismatch.expected), brief(&mismatch.found));
+    format!("first it came to {first}, and later to {later}")
 }

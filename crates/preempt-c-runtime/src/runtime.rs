@@ -10,13 +10,15 @@ use crate::exempt::Exempt;
 use crate::idle::Idle;
 use crate::mappings::Mappings;
 use crate::objects::Objects;
-use crate::options::Options;
 use crate::shadow::Shadow;
 use crate::snapshot;
 use crate::stop_flag::stop_flag;
 use crate::task::{CallSite, Frames, MOST, Task};
 use crate::trouble::{Panic, Standing, Trouble};
+use preempt_exchange::{Request, SearchOptions};
 use preempt_explore::{Driver, ObjectId, Order, Run, ThreadId};
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
 use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -24,7 +26,15 @@ use std::time::Instant;
 
 /// Everything about the execution in progress and what is known from earlier ones.
 pub(crate) struct Runtime {
-    pub(crate) options: Options,
+    pub(crate) options: SearchOptions,
+    /// Return addresses of the calls that take a lock of Rust's std as one step, relative to the program.
+    locks: Vec<usize>,
+    /// The file that the report is written to.
+    pub(crate) report: String,
+    /// Whether the driver wants to know how far the search is.
+    pub(crate) progress: bool,
+    /// The file that is the standard input of each execution.
+    pub(crate) input: Option<CString>,
     /// Set when the search is asked to end with what it has.
     pub(crate) stop: Arc<AtomicBool>,
     pub(crate) run: *mut Run,
@@ -143,14 +153,20 @@ impl Driver for Nobody {
 
 impl Runtime {
     /// Makes the runtime of this process.
-    pub(crate) fn install(options: Options) {
-        let backend = options.backend.unwrap_or(Backend::Restart);
+    pub(crate) fn install(request: Request) {
+        let Request { report, progress, locks, options } = request;
+        let input = options.input.as_ref();
         let runtime = Runtime {
+            // No name of a file contains a zero.
+            input: input.and_then(|path| CString::new(path.as_os_str().as_bytes()).ok()),
+            backend: Backend::first(&options),
+            report,
+            progress,
             options,
+            locks,
             stop: stop_flag(),
             run: null_mut(),
             driver: null_mut::<Nobody>(),
-            backend,
             // Real threads wait for words in it, so it must never move.
             tasks: Vec::with_capacity(MOST),
             stacks: (usize::MAX, 0),
@@ -228,8 +244,7 @@ impl Runtime {
     /// Whether the call that returns to `pc` takes a lock of Rust's std, as one step.
     #[inline]
     pub(crate) fn takes_lock(&mut self, pc: usize) -> bool {
-        let locks = &self.options.locks;
-        if locks.is_empty() || locks.binary_search(&snapshot::relative(pc)).is_err() {
+        if self.locks.is_empty() || self.locks.binary_search(&snapshot::relative(pc)).is_err() {
             return false;
         }
         self.has_taken_locks = true;

@@ -114,11 +114,11 @@ fn watch(whose: u8, pc: usize, sp: usize) {
         QUIET.store(0, Ordering::Relaxed);
         return;
     }
-    if QUIET.fetch_add(1, Ordering::Relaxed) + 1 >= runtime.options.patience {
+    if QUIET.fetch_add(1, Ordering::Relaxed) + 1 >= runtime.options.seconds_of_patience() {
         let message = format!(
             "a thread computes for {} seconds without reaching a scheduling point: it waits for \
              something that no other thread can change meanwhile, or it needs more time (--patience)",
-            runtime.options.patience
+            runtime.options.seconds_of_patience()
         );
         runtime.stop(Trouble::new(Kind::Livelock, call_site(pc, sp), message));
     }

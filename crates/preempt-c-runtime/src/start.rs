@@ -4,10 +4,10 @@ use crate::backend::Backend;
 use crate::entry::real;
 use crate::exempt::Exempt;
 use crate::main_function::Main;
-use crate::options::Options;
 use crate::runtime::{Runtime, runtime};
 use crate::{
-    constructors, explorer, kernel, launch, main_function, raw, redirect, signals, snapshot,
+    constructors, explorer, kernel, launch, main_function, options, raw, redirect, signals,
+    snapshot,
 };
 use std::ffi::{c_char, c_int, c_void};
 
@@ -47,11 +47,11 @@ unsafe extern "C" fn __libc_start_main(
     let _: StartMain = start;
     // SAFETY: the environment follows the arguments and their terminating null pointer.
     let environment = unsafe { arguments.add(count as usize + 1) };
-    let main = match Options::from_environment(environment) {
+    let main = match options::from_environment(environment) {
         Ok(None) => main,
-        Ok(Some(options)) => {
+        Ok(Some(request)) => {
             main_function::keep(main, count, arguments, environment);
-            Runtime::install(options);
+            Runtime::install(request);
             snapshot::look();
             runtime().exempt = Exempt::find();
             constructors::take_over();
@@ -89,10 +89,10 @@ unsafe extern "C" fn instead_of_main(
     runtime.at_exit_before = runtime.at_exit.len();
     // SAFETY: flushes what constructors have printed, before output is redirected.
     unsafe { libc::fflush(std::ptr::null_mut()) };
-    redirect::redirect(runtime.options.output);
+    redirect::redirect(runtime.options.shows_output());
     signals::install();
     if matches!(runtime.backend, Backend::Restart | Backend::Here) {
-        kernel::watch_this_process(runtime.options.patience);
+        kernel::watch_this_process(runtime.options.seconds_of_patience());
     }
     if runtime.backend == Backend::Restart {
         snapshot::take(&runtime.arena);

@@ -1,56 +1,8 @@
 //! What the runtime itself finds wrong with an execution.
 
 use crate::task::Frames;
+pub(crate) use preempt_exchange::{Kind, Place};
 use preempt_explore::ThreadId;
-
-/// What kind of thing. The names are those of the report.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
-    /// `assert` failed, or a Rust test or program ends by a panic.
-    Assertion,
-    /// `abort` was called, also by an exception that nobody catches.
-    Abort,
-    /// A signal that ends the program.
-    Signal,
-    /// Memory was used after it was freed.
-    UseAfterFree,
-    /// Memory was freed twice.
-    DoubleFree,
-    /// Memory was never freed.
-    Leak,
-    /// The program ended with an exit code other than 0.
-    ExitCode,
-    /// A synchronisation object was used in a way that is undefined.
-    Misuse,
-    /// A thread computes without end.
-    Livelock,
-    /// The program does something that is not modelled.
-    Unsupported,
-}
-
-impl Kind {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Kind::Assertion => "assertion",
-            Kind::Abort => "abort",
-            Kind::Signal => "signal",
-            Kind::UseAfterFree => "use_after_free",
-            Kind::DoubleFree => "double_free",
-            Kind::Leak => "leak",
-            Kind::ExitCode => "exit_code",
-            Kind::Misuse => "misuse",
-            Kind::Livelock => "livelock",
-            Kind::Unsupported => "unsupported",
-        }
-    }
-}
-
-/// A place in the source, where the program itself knows it.
-#[derive(Clone, Debug)]
-pub(crate) struct Place {
-    pub(crate) file: String,
-    pub(crate) line: u32,
-}
 
 /// Something that ends an execution.
 #[derive(Clone, Debug)]

@@ -1,7 +1,10 @@
 //! Boolean programs and pushdown systems: `preempt check program.bp`, `preempt check system.pds` and
 //! `preempt sequentialize`.
 
-use crate::arguments::{CheckArguments, Method, SequentializeArguments, Translation};
+use crate::applicability;
+#[cfg(feature = "serve")]
+use crate::arguments::ServeArguments;
+use crate::arguments::{CheckArguments, Method, SequentializeArguments, Subject, Translation};
 use crate::deadline;
 use crate::failure::Failure;
 use crate::output::{self, Report, print};
@@ -20,46 +23,44 @@ use std::process::ExitCode;
 /// How many switches are tried when nothing is said.
 const DEFAULT_SWITCHES: u32 = 8;
 
-/// Whether a file is read here.
-pub(crate) fn reads(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "bp") || is_pushdown(path)
-}
-
 fn is_pushdown(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "pds")
 }
 
 /// Checks a program, reports, and gives the exit code.
 pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
+    applicability::check(arguments, Subject::Boolean)?;
     deadline::start(arguments);
     let file = &arguments.model.file;
     let (program, text) = if is_pushdown(file) {
-        if arguments.dialect.is_some() {
+        if arguments.boolean.dialect.is_some() {
             let message = "--dialect is for Boolean programs; pushdown systems have none";
             return Err(Failure::Input(message.into()));
         }
-        load_pushdown(file, arguments.target.as_deref())?
+        load_pushdown(file, arguments.boolean.target.as_deref())?
     } else {
-        load(file, arguments.dialect.as_deref(), arguments.quiet)?
+        load(file, arguments.boolean.dialect.as_deref(), arguments.output.quiet)?
     };
     let settings = Settings {
-        method: arguments.method.map(method),
-        switches: match (arguments.switches, arguments.iterate) {
-            _ if arguments.rounds.is_some() => Switches::Rounds(arguments.rounds.unwrap_or(1)),
+        method: arguments.boolean.method.map(method),
+        switches: match (arguments.boolean.switches, arguments.bounds.iterate) {
+            _ if arguments.boolean.rounds.is_some() => {
+                Switches::Rounds(arguments.boolean.rounds.unwrap_or(1))
+            }
             (Some(most), None) => Switches::AtMost(most),
             (most, Some(last)) => Switches::Iterate(last.or(most).unwrap_or(DEFAULT_SWITCHES)),
             (None, None) => Switches::Iterate(DEFAULT_SWITCHES),
         },
         // Of a pushdown system, the target is part of the program.
-        target: arguments.target.as_deref().filter(|_| !is_pushdown(file)),
-        certificate: arguments.certificate.is_some(),
+        target: arguments.boolean.target.as_deref().filter(|_| !is_pushdown(file)),
+        certificate: arguments.output.certificate.is_some(),
     };
     let request = Request {
         // Without a bound on preemptions, `--iterate` counts switches.
-        preemptions: arguments.bound.map_or(Preemptions::Any, Preemptions::AtMost),
-        ..request::request(arguments)
+        preemptions: arguments.bounds.bound.map_or(Preemptions::Any, Preemptions::AtMost),
+        ..arguments.request()
     };
-    let watcher = Watcher::new(arguments.quiet);
+    let watcher = Watcher::new(arguments.output.quiet);
     let listener = |event: Event<'_>| watcher.see(event);
     let control = request::control(arguments, &listener);
     let answer = check(&program, &settings, &request, &control);
@@ -82,9 +83,9 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
         selectors: &[],
         trail: None,
         certificate: certificate.map(|made| {
-            let dialect =
-                (!is_pushdown(file)).then(|| arguments.dialect.as_deref().unwrap_or("slam"));
-            made.map(|made| made.about(dialect, arguments.target.as_deref()).to_json())
+            let dialect = (!is_pushdown(file))
+                .then(|| arguments.boolean.dialect.as_deref().unwrap_or("slam"));
+            made.map(|made| made.about(dialect, arguments.boolean.target.as_deref()).to_json())
         }),
     })
 }
@@ -118,13 +119,37 @@ pub(crate) fn sequentialize(arguments: &SequentializeArguments) -> Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads what a certificate is about.
-pub(crate) fn load_for(certificate: &Certificate, path: &Path) -> Result<Program, Failure> {
-    let program = match is_pushdown(path) {
+/// What a certificate proves about a program, or why it proves nothing.
+pub(crate) fn certified(
+    certificate: &Path,
+    path: &Path,
+    interrupted: &dyn Fn() -> bool,
+) -> Result<Result<String, String>, Failure> {
+    let text = std::fs::read_to_string(certificate)
+        .map_err(|error| Failure::io("read", certificate, &error))?;
+    let certificate = Certificate::from_json(&text)
+        .map_err(|error| Failure::Input(format!("{}: {error}", certificate.display())))?;
+    let (program, _) = match is_pushdown(path) {
         true => load_pushdown(path, certificate.target.as_deref())?,
         false => load(path, certificate.dialect.as_deref(), true)?,
     };
-    Ok(program.0)
+    Ok(certificate.check(&program, interrupted))
+}
+
+/// Opens a program for `preempt serve`.
+#[cfg(feature = "serve")]
+pub(crate) fn origin(
+    file: &Path,
+    arguments: &ServeArguments,
+) -> Result<Box<dyn preempt_serve::Origin>, Failure> {
+    let refuse = |what: &str| Err(Failure::Input(format!("{}: {what}", file.display())));
+    if is_pushdown(file) {
+        return refuse("pushdown systems can be checked, but not explored in the browser");
+    }
+    if !arguments.define.is_empty() || arguments.no_merge {
+        return refuse("-D and --no-merge are for Promela models");
+    }
+    Ok(Box::new(preempt_serve::BooleanFile::new(file.to_path_buf())))
 }
 
 fn load(path: &Path, dialect: Option<&str>, quiet: bool) -> Result<(Program, String), Failure> {

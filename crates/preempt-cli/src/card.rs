@@ -22,12 +22,12 @@ pub(crate) fn open(
     let driver = Driver::open()
         .map_err(|trouble| Failure::Input(format!("--gpu needs a graphics card: {trouble}")))?;
     let interpreter = promela::plain(model, settings, control).map_err(failed)?;
-    Ok(Arc::new(Card::new(driver, interpreter, arguments.gpu_memory)))
+    Ok(Arc::new(Card::new(driver, interpreter, arguments.limits.gpu_memory)))
 }
 
 /// Prints the kernels of a model, for states as long as the first one.
 pub(crate) fn print(model: &ModelArguments) -> Result<ExitCode, Failure> {
-    let settings = &request::model_settings(model);
+    let settings = &model.settings();
     let loaded = load(model, true)?;
     let interpreter =
         promela::plain(&loaded, settings, &request::interruptible()).map_err(failed)?;

@@ -3,10 +3,9 @@
 //! Exit code 0: it does, 1: it does not, 2: it, or what it is about, cannot be read.
 
 use crate::failure::Failure;
+use crate::languages;
 use crate::output::print;
 use crate::terminal::INTERRUPTED;
-use crate::{boolean, replay};
-use preempt_bool::Certificate;
 use preempt_ltl::{Named, Word, accepts, holds, parse, read_hoa};
 use std::path::Path;
 use std::process::ExitCode;
@@ -15,12 +14,8 @@ use std::sync::atomic::Ordering;
 /// Runs `preempt check-certificate`.
 pub(crate) fn run(certificate: &Path, model: &Path) -> Result<ExitCode, Failure> {
     let interrupted = || INTERRUPTED.load(Ordering::Relaxed);
-    let answer = if boolean::reads(model) {
-        let read =
-            Certificate::from_json(&read(certificate)?).map_err(|e| wrong(certificate, &e))?;
-        read.check(&boolean::load_for(&read, model)?, &interrupted)
-    } else if model.exists() {
-        replay::certified(certificate, model)?
+    let answer = if languages::is_model(model) || model.exists() {
+        (languages::of(model).certify)(certificate, model, &interrupted)?
     } else {
         let formula = model.to_string_lossy();
         let automaton =

@@ -2,7 +2,7 @@
 
 use crate::arguments::FormatArguments;
 use crate::failure::Failure;
-use crate::output;
+use crate::{languages, output};
 use std::io::{self, IsTerminal, Read};
 use std::path::Path;
 use std::process::ExitCode;
@@ -16,11 +16,7 @@ pub(crate) fn run(arguments: &FormatArguments) -> Result<ExitCode, Failure> {
         let Ok(text) = String::from_utf8(text) else {
             return Err(Failure::Input(format!("{} is not UTF-8", file.display())));
         };
-        let is_boolean = file.extension().is_some_and(|extension| extension == "bp");
-        let formatted = match is_boolean {
-            true => preempt_lsp::format_boolean(&text),
-            false => preempt_lsp::format(&text),
-        };
+        let formatted = (languages::of(file).format)(&text);
         if arguments.print || (is_input && !arguments.check) {
             // A pipe gets the model as it is; on a terminal, control characters are made visible.
             if io::stdout().is_terminal() {

@@ -17,6 +17,7 @@ mod failure;
 #[cfg(feature = "lsp")]
 mod format;
 mod graph;
+mod languages;
 mod ltl;
 mod meant;
 mod merge;
@@ -38,8 +39,7 @@ mod spread;
 mod stack;
 mod terminal;
 
-use applicability::Subject;
-use arguments::{Cli, Command, ModelArguments};
+use arguments::{Cli, Command};
 use clap::CommandFactory;
 use failure::Failure;
 use std::process::ExitCode;
@@ -59,7 +59,7 @@ fn main() -> ExitCode {
     stack::with_room(|| {
         // A panic is a bug in preempt; the default message stays, the exit code says so.
         let run = || {
-            let words = arguments::with_model_first(std::env::args_os());
+            let words = arguments::with_model_first(std::env::args_os(), languages::is_model);
             match arguments::parse(words.clone()) {
                 Ok(cli) => run(cli),
                 Err(error) => match meant::command(&words).filter(|_| error.use_stderr()) {
@@ -82,22 +82,14 @@ fn run(cli: Cli) -> ExitCode {
 
 fn dispatch(command: Command) -> Result<ExitCode, Failure> {
     match command {
-        Command::Check(arguments) if is_boolean(&arguments.model) => {
-            applicability::check(&arguments, Subject::Boolean)?;
-            boolean::run(&arguments)
-        }
-        Command::Check(arguments) => {
-            meant::a_model(&arguments.model.file)?;
-            applicability::check(&arguments, Subject::Promela)?;
-            promela::check::run(&arguments)
-        }
+        Command::Check(arguments) => (languages::of(&arguments.model.file).check)(&arguments),
         Command::Simulate(arguments) => {
             meant::a_model(&arguments.model.file)?;
-            only_promela("simulate", &arguments.model)?;
+            languages::with_executions("simulate", &arguments.model)?;
             simulate::run(&arguments)
         }
         Command::Replay(arguments) => {
-            only_promela("replay", &arguments.model)?;
+            languages::with_executions("replay", &arguments.model)?;
             replay::run(&arguments)
         }
         Command::Sequentialize(arguments) => boolean::sequentialize(&arguments),
@@ -125,7 +117,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::CheckCertificate { certificate, model } => certificate::run(&certificate, &model),
         Command::Kernel(model) => {
             meant::a_model(&model.file)?;
-            only_promela("kernel", &model)?;
+            languages::with_executions("kernel", &model)?;
             card::print(&model)
         }
         Command::Resume { folder, options } => resume::run(&folder, options),
@@ -189,18 +181,4 @@ fn manual(command: Option<&str>) -> Result<String, Failure> {
     let rendered = clap_mangen::Man::new(described).render(&mut page);
     rendered.map_err(|error| Failure::Input(error.to_string()))?;
     Ok(String::from_utf8_lossy(&page).into_owned())
-}
-
-fn is_boolean(model: &ModelArguments) -> bool {
-    boolean::reads(&model.file)
-}
-
-fn only_promela(command: &str, model: &ModelArguments) -> Result<(), Failure> {
-    match is_boolean(model) {
-        true => Err(Failure::Input(format!(
-            "`{command}` runs Promela models; {} is a Boolean program",
-            model.file.display()
-        ))),
-        false => Ok(()),
-    }
 }

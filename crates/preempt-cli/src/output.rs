@@ -6,7 +6,7 @@ use crate::terminal;
 use preempt_core::Claim;
 use preempt_report::json::{self, Subject};
 use preempt_report::spin::{self, Heading};
-use preempt_report::{Page, SavedTrace, Source, chart, lanes, page, summary, visible};
+use preempt_report::{Page, SavedTrace, Source, lanes, summary, visible};
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -46,14 +46,14 @@ pub(crate) fn report(report: &Report<'_>) -> Result<ExitCode, Failure> {
         Ok(()) => written.push(path.display().to_string()),
         Err(failure) => _ = failed.get_or_insert(failure),
     };
-    let bound = arguments.bound.or(arguments.iterate.flatten());
+    let bound = arguments.bounds.reported();
     let machine = || json::report(Subject { file: &file, bound, test: None }, report.claims);
-    match &arguments.json {
+    match &arguments.output.json {
         Some(None) => print_exactly(&(machine() + "\n")),
         Some(Some(path)) => save(path, &(machine() + "\n")),
         None => {}
     }
-    if !matches!(arguments.json, Some(None)) {
+    if !matches!(arguments.output.json, Some(None)) {
         print(&text(report));
     }
     let violated = report.claims.iter().position(|claim| claim.violation.is_some());
@@ -63,22 +63,18 @@ pub(crate) fn report(report: &Report<'_>) -> Result<ExitCode, Failure> {
         options.extend(report.selectors.get(at).into_iter().flatten().cloned());
         let saved = || SavedTrace::of(&file, &options, claim);
         let json = || saved().map_or(String::new(), |saved| saved.to_json());
-        if let Some(path) = &arguments.trace {
+        if let Some(path) = &arguments.output.trace {
             save(path, &report.trail.clone().unwrap_or_else(json));
         }
-        if let (Some(path), None) = (&arguments.certificate, &report.certificate) {
+        if let (Some(path), None) = (&arguments.output.certificate, &report.certificate) {
             save(path, &json());
         }
-        if let Some(path) = &arguments.msc {
-            let svg = claim.violation.as_ref().map(|violation| chart::svg(&violation.trace));
-            save(path, &svg.unwrap_or_default());
-        }
-    } else if !arguments.quiet {
-        for path in [&arguments.trace, &arguments.msc].into_iter().flatten() {
-            complain(&format!("{} was not written: there is no counterexample", path.display()));
-        }
+    } else if let Some(path) = &arguments.output.trace
+        && !arguments.output.quiet
+    {
+        no_counterexample(path);
     }
-    if let Some(path) = &arguments.certificate {
+    if let Some(path) = &arguments.output.certificate {
         let none = "only a violation of a Promela model has a certificate, its trace";
         match (&report.certificate, violated) {
             (Some(Ok(text)), _) => save(path, text),
@@ -87,11 +83,17 @@ pub(crate) fn report(report: &Report<'_>) -> Result<ExitCode, Failure> {
             (None, Some(_)) => {}
         }
     }
-    if let Some(path) = &arguments.html {
-        let claim = report.claims.iter().find(|claim| claim.violation.is_some());
-        if let Some(claim) = claim.or(report.claims.first()) {
-            let html = page(&Page { title: &file, claim, trace: None, sources: report.sources });
-            save(path, &html);
+    let shown = violated.or((!report.claims.is_empty()).then_some(0)).map(|at| Page {
+        title: &file,
+        claim: &report.claims[at],
+        trace: None,
+        sources: report.sources,
+    });
+    for (format, path) in &arguments.files.0 {
+        match shown.as_ref().and_then(|shown| (format.render)(shown)) {
+            Some(text) => save(path, &text),
+            None if !arguments.output.quiet => no_counterexample(path),
+            None => {}
         }
     }
     tell_written(&written, arguments);
@@ -99,6 +101,11 @@ pub(crate) fn report(report: &Report<'_>) -> Result<ExitCode, Failure> {
         Some(failure) => Err(failure),
         None => Ok(ExitCode::from(worst.exit_code())),
     }
+}
+
+/// Says that a file is not there because nothing is violated.
+fn no_counterexample(path: &Path) {
+    complain(&format!("{} was not written: there is no counterexample", path.display()));
 }
 
 /// Says why there is no certificate. One from an earlier answer must not be taken for it.
@@ -112,8 +119,8 @@ fn no_certificate(path: &Path, why: &str) {
 /// One line that says where the answer can be found again. Standard output may hold nothing but JSON.
 fn tell_written(written: &[String], arguments: &CheckArguments) {
     let line = format!("written: {}", written.join(", "));
-    match &arguments.json {
-        _ if written.is_empty() || arguments.quiet => {}
+    match &arguments.output.json {
+        _ if written.is_empty() || arguments.output.quiet => {}
         Some(None) => complain(&line),
         _ => print(&(line + "\n")),
     }
@@ -135,9 +142,9 @@ fn options(arguments: &CheckArguments) -> Vec<String> {
         (model.no_merge, "--no-merge"),
         (model.no_reset, "--no-reset"),
         (model.no_hide, "--no-hide"),
-        (arguments.empty_channels, "--empty-channels"),
-        (arguments.no_deadlock, "--no-deadlock"),
-        (arguments.no_assert, "--no-assert"),
+        (arguments.properties.empty_channels, "--empty-channels"),
+        (arguments.properties.no_deadlock, "--no-deadlock"),
+        (arguments.properties.no_assert, "--no-assert"),
     ] {
         if given {
             options.push(flag.to_string());
@@ -151,9 +158,9 @@ fn text(report: &Report<'_>) -> String {
     let mut text = String::new();
     for (at, claim) in report.claims.iter().enumerate() {
         if let (ReportForm::Spin, Some(heading)) =
-            (report.arguments.report, report.headings.get(at))
+            (report.arguments.output.report, report.headings.get(at))
         {
-            let trail = report.arguments.trace.as_ref().map(|path| path.to_string_lossy());
+            let trail = report.arguments.output.trace.as_ref().map(|path| path.to_string_lossy());
             text.push_str(&spin::render(claim, heading, trail.as_deref()));
             text.push('\n');
             continue;
@@ -161,7 +168,7 @@ fn text(report: &Report<'_>) -> String {
         if report.claims.len() > 1 {
             text.push_str(&format!("{}\n", claim.property));
         }
-        if report.arguments.quiet {
+        if report.arguments.output.quiet {
             text.push_str(&summary::sentence(claim, &look));
             text.push('\n');
             continue;

@@ -1,115 +1,18 @@
-//! The options of `check` as a request to the engines.
+//! What a command watches and obeys while an answer is searched for, and how models are made runnable.
 
-use crate::arguments::{
-    Backend, CheckArguments, Compat, ModelArguments, SearchOrder, StoreKind, Switch,
-};
+use crate::arguments::CheckArguments;
 use crate::terminal::{INTERRUPTED, ProgressLine};
 use crate::{deadline, output};
-use preempt_verify::promela::{self, Selection, Settings};
-use preempt_verify::{
-    Compatibility, Control, Event, Preemptions, Reduction, Request, Search, Storage,
-};
+use preempt_verify::promela::Settings;
+use preempt_verify::{Control, Event};
 use std::sync::{Mutex, PoisonError};
-
-/// The first depth of iterative depth bounding, and by how much it grows.
-const DEPTH_STEP: u64 = 20;
-
-/// How many seeds a swarm uses.
-const SEARCHES_OF_A_SWARM: u64 = 32;
-
-/// What is asked of a Promela model.
-pub(crate) fn request(arguments: &CheckArguments) -> Request {
-    Request {
-        preemptions: match (arguments.bound, arguments.iterate) {
-            (Some(bound), _) => Preemptions::AtMost(bound),
-            (None, Some(last)) => Preemptions::Iterate { last, extra: arguments.csb },
-            (None, None) => Preemptions::Any,
-        },
-        free_cycles: arguments.free_cycles,
-        shorten: arguments.shorten,
-        search: match arguments.search {
-            SearchOrder::Auto => Search::Auto,
-            SearchOrder::Dfs => Search::Depth,
-            SearchOrder::Bfs => Search::Breadth,
-            SearchOrder::Idfs => Search::IterativeDepth { step: DEPTH_STEP },
-            SearchOrder::Sample(sampler) => Search::Sample { sampler, seed: arguments.seed },
-        },
-        storage: match arguments.store {
-            None => Storage::Auto,
-            Some(StoreKind::Exact) => Storage::Exact,
-            Some(StoreKind::Tree) => Storage::Tree,
-            Some(StoreKind::ClearyTree) => Storage::ClearyTree,
-            Some(StoreKind::Compact) => Storage::Compact,
-            Some(StoreKind::Bitstate) => {
-                Storage::Bitstate { bits: arguments.bits, hashes: arguments.hashes }
-            }
-        },
-        reduction: reduction(arguments, arguments.gpu),
-        always_reduce: arguments.por == Some(Switch::On),
-        compatibility: match arguments.compat {
-            Some(Compat::Spin) => Compatibility::Spin,
-            None => Compatibility::None,
-        },
-        // Each part of a swarm has seeds of its own.
-        swarm: arguments.swarm.then(|| {
-            let before = arguments.part.map_or(0, |part| u64::from(part.number) - 1);
-            arguments.seed.wrapping_add(before.wrapping_mul(SEARCHES_OF_A_SWARM))
-        }),
-        first: arguments.first,
-        max_errors: arguments.max_errors,
-        depth: arguments.depth,
-        assertions: !arguments.no_assert,
-        deadlocks: !arguments.no_deadlock,
-        fair: arguments.fair,
-        memory: arguments.memory,
-        threads: arguments.threads.unwrap_or(0),
-        explain_plan: arguments.explain_plan,
-        elsewhere: None,
-    }
-}
-
-/// Which interleavings may be skipped; a card skips none.
-pub(crate) fn reduction(arguments: &CheckArguments, on_card: bool) -> Reduction {
-    match (arguments.por, arguments.compat) {
-        (Some(Switch::Off), _) => Reduction::None,
-        _ if on_card => Reduction::None,
-        (_, Some(Compat::Spin)) => Reduction::Spin,
-        _ => Reduction::Full,
-    }
-}
 
 /// How a model is made runnable.
 pub(crate) fn settings(arguments: &CheckArguments) -> Settings {
     Settings {
-        empty_channels: arguments.empty_channels,
-        backend: match arguments.backend {
-            Backend::Native => promela::Backend::Native,
-            Backend::Interp => promela::Backend::Interpreter,
-        },
-        ..model_settings(&arguments.model)
-    }
-}
-
-/// The same for commands that take no options of `check`.
-pub(crate) fn model_settings(model: &ModelArguments) -> Settings {
-    Settings {
-        merge: !model.no_merge,
-        reset_dead: !model.no_reset,
-        hide_unread: !model.no_hide,
-        ..Settings::default()
-    }
-}
-
-/// Which properties are meant.
-pub(crate) fn selection(arguments: &CheckArguments) -> Selection {
-    Selection {
-        formula: arguments.formula.clone(),
-        ltl: arguments.ltl.clone(),
-        claim: arguments.claim.clone(),
-        no_claim: arguments.no_claim,
-        acceptance: arguments.acceptance,
-        no_acceptance: arguments.no_acceptance,
-        non_progress: arguments.non_progress,
+        empty_channels: arguments.properties.empty_channels,
+        backend: arguments.search.backend(),
+        ..arguments.model.settings()
     }
 }
 
@@ -139,7 +42,7 @@ impl Watcher {
     }
 }
 
-/// The deadline of the command, Ctrl-C, and who is told about progress.
+/// The deadline of the command, Ctrl-C, and what is told about progress.
 pub(crate) fn control<'a>(
     arguments: &CheckArguments,
     listener: &'a (dyn Fn(Event<'_>) + Sync),

@@ -2,6 +2,7 @@
 
 use crate::arguments::{self, Command};
 use crate::failure::Failure;
+use crate::languages;
 use crate::output;
 use clap::CommandFactory;
 use preempt_disk::{Broken, Manifest};
@@ -38,7 +39,8 @@ pub(crate) fn run(folder: &Path, options: Vec<OsString>) -> Result<ExitCode, Fai
     words.push("--checkpoint".into());
     words.push(folder.clone().into());
     words.extend(options.iter().cloned());
-    let parsed = arguments::parse(arguments::with_model_first(words.into_iter()));
+    let parsed =
+        arguments::parse(arguments::with_model_first(words.into_iter(), languages::is_model));
     let mut cli = match parsed {
         Ok(cli) => cli,
         Err(error) => return Ok(output::show_usage(&error)),

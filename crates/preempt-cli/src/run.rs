@@ -1,17 +1,14 @@
 //! `preempt run`: the schedules of a C or C++ program.
 
-use crate::arguments::{
-    self, Command, Pauses, ProgramArguments, ReplayArguments, RunArguments, RunBackend, RunMemory,
-    RunSearch, Switch,
-};
+use crate::arguments::{self, Command, ProgramArguments, ReplayArguments, RunArguments};
 use crate::failure::Failure;
 use crate::output::{print, write};
 use crate::terminal::{self, INTERRUPTED, ProgressLine};
 use preempt_core::{Claim, Statistics, Verdict, counted};
 use preempt_report::json::{self, Subject};
-use preempt_report::{Page, SavedTrace, Source, lanes, page, summary};
+use preempt_report::{Page, SavedTrace, Source, lanes, summary};
 use preempt_run::{
-    Answer, Backend, Memory, Options, Search, StdLocks, Watch, answer, symbols::Symbols,
+    Answer, Memory, Options, Search, SearchOptions, StdLocks, Watch, answer, symbols::Symbols,
 };
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -23,10 +20,17 @@ const LONGEST_RUN: usize = 40;
 
 /// Searches, reports, and gives the exit code.
 pub(crate) fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
-    check(&arguments.search)?;
+    check(&arguments.search.options)?;
     let mut words = arguments.command.iter().cloned();
     let program = PathBuf::from(words.next().unwrap_or_default());
-    let options = options(&arguments.search, Options::new(program, words.collect()));
+    let options = Options {
+        program,
+        arguments: words.collect(),
+        folder: None,
+        variables: None,
+        budget: false,
+        search: with_input(&arguments.search.options),
+    };
     let line = RefCell::new(ProgressLine::new(arguments.search.quiet));
     let watch = |progress| line.borrow_mut().show_program(progress);
     let answer = search(&options, Some(&watch));
@@ -41,31 +45,31 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<ExitCode, Failure> {
 }
 
 /// Whether the options can be combined.
-pub(crate) fn check(arguments: &ProgramArguments) -> Result<(), Failure> {
-    if arguments.seed.is_some() && arguments.search != RunSearch::Random {
+pub(crate) fn check(options: &SearchOptions) -> Result<(), Failure> {
+    if options.seed.is_some() && options.search != Search::Random {
         return Err(Failure::Input("--seed needs --search random".into()));
     }
-    if let Some(path) = &arguments.input
+    if let Some(path) = &options.input
         && let Err(error) = std::fs::File::open(path)
     {
         return Err(Failure::Input(format!("{}: {error}", path.display())));
     }
-    if arguments.threads > 1 && arguments.search != RunSearch::Orders {
+    if options.threads > 1 && options.search != Search::Orders {
         return Err(Failure::Input(
             "--threads is for --search orders; for more random schedules at a time start the \
              command several times, each with its own --seed"
                 .into(),
         ));
     }
-    if arguments.threads > preempt_run::MOST_THREADS {
+    if options.threads > preempt_run::MOST_THREADS {
         let most = preempt_run::MOST_THREADS;
         return Err(Failure::Input(format!("at most {most} processes can search together")));
     }
-    if arguments.stale.is_some_and(|most| most > 0) {
-        if arguments.memory == RunMemory::Sc {
+    if options.stale.is_some_and(|most| most > 0) {
+        if options.memory == Memory::Sc {
             return Err(Failure::Input("--memory-model sc has no stale choices".into()));
         }
-        if arguments.search == RunSearch::Schedules {
+        if options.search == Search::Schedules {
             return Err(Failure::Input("--search schedules makes no stale choices".into()));
         }
     }
@@ -120,54 +124,11 @@ fn redirected() -> Option<PathBuf> {
     path.is_file().then_some(path)
 }
 
-/// The options of a search of a program.
-pub(crate) fn options(arguments: &ProgramArguments, program: Options) -> Options {
-    Options {
-        bound: arguments.bound.or(arguments.iterate.flatten()),
-        stale: arguments.stale,
-        memory: match arguments.memory {
-            RunMemory::Rc11 => Memory::Rc11,
-            RunMemory::Sc => Memory::Sc,
-        },
-        time: arguments.time,
-        executions: arguments.executions,
-        depth: arguments.depth,
-        backend: match arguments.backend {
-            RunBackend::Auto => Backend::Auto,
-            RunBackend::Restart => Backend::Restart,
-            RunBackend::Fork => Backend::Fork,
-            RunBackend::Threads => Backend::Threads,
-        },
-        search: match arguments.search {
-            RunSearch::Orders => Search::Orders,
-            RunSearch::Schedules => Search::Schedules,
-            RunSearch::Random => Search::Random(arguments.seed.unwrap_or(1)),
-        },
-        threads: arguments.threads,
-        races: arguments.races == Switch::On,
-        leaks: arguments.leaks,
-        exit_code: arguments.exit_code,
-        unjoined: arguments.unjoined,
-        values: arguments.values,
-        // Programs may run in another folder.
-        input: arguments
-            .input
-            .as_ref()
-            .map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone()))
-            .or_else(redirected),
-        sample: arguments.sample == Switch::On,
-        keeps_pauses: arguments.pauses == Pauses::Kept,
-        std_locks: match arguments.std_locks {
-            arguments::StdLocks::Whole => StdLocks::Whole,
-            arguments::StdLocks::Steps => StdLocks::Steps,
-        },
-        output: arguments.output || arguments.debugger.is_some(),
-        replay: arguments.replay.clone(),
-        debugger: arguments.debugger.clone(),
-        timeouts: arguments.timeouts,
-        patience: arguments.patience,
-        ..program
-    }
+/// The options, with the input that a shell has redirected if none was given. Programs may run in another folder.
+pub(crate) fn with_input(options: &SearchOptions) -> SearchOptions {
+    let given = options.input.as_ref();
+    let given = given.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone()));
+    SearchOptions { input: given.or_else(redirected), ..options.clone() }
 }
 
 fn report(
@@ -184,7 +145,7 @@ fn report(
             failed.get_or_insert(failure);
         }
     };
-    let subject = Subject { file: &file, bound: options.bound, test: None };
+    let subject = Subject { file: &file, bound: options.search.most_preemptions(), test: None };
     let machine = || json::report(subject, std::slice::from_ref(claim));
     match &arguments.json {
         Some(None) => print(&(machine() + "\n")),
@@ -200,9 +161,12 @@ fn report(
         let saved = SavedTrace { schedule: answer.schedule.clone(), ..saved };
         keep(write(path, &saved.to_json()));
     }
-    if let Some(path) = &arguments.html {
-        let sources = sources(claim);
-        keep(write(path, &page(&Page { title: &file, claim, trace: None, sources: &sources })));
+    let sources = sources(claim);
+    let shown = Page { title: &file, claim, trace: None, sources: &sources };
+    for (format, path) in &arguments.files.0 {
+        if let Some(text) = (format.render)(&shown) {
+            keep(write(path, &text));
+        }
     }
     match failed {
         Some(failure) => Err(failure),
@@ -213,7 +177,7 @@ fn report(
 /// A schedule that was replayed without a violation ends well; everything else by its verdict.
 pub(crate) fn code(options: &Options, claim: &Claim) -> u8 {
     match claim.verdict {
-        Verdict::Inconclusive(preempt_core::Stop::Sampling) if options.replay.is_some() => 0,
+        Verdict::Inconclusive(preempt_core::Stop::Sampling) if options.search.replay.is_some() => 0,
         verdict => verdict.exit_code(),
     }
 }
@@ -221,23 +185,23 @@ pub(crate) fn code(options: &Options, claim: &Claim) -> u8 {
 /// What decides how an execution goes, besides the arguments of the program.
 pub(crate) fn given(options: &Options) -> Vec<String> {
     let mut words = Vec::new();
-    if !options.races {
+    if !options.search.races {
         words.extend(["--races".to_string(), "off".to_string()]);
     }
-    if options.memory == Memory::Sc {
+    if options.search.memory == Memory::Sc {
         words.extend(["--memory-model".to_string(), "sc".to_string()]);
     }
-    if let Some(path) = &options.input {
+    if let Some(path) = &options.search.input {
         words.extend(["--input".to_string(), path.to_string_lossy().into_owned()]);
     }
-    if options.keeps_pauses {
+    if options.search.keeps_pauses() {
         words.extend(["--pauses".to_string(), "kept".to_string()]);
     }
-    if options.std_locks == StdLocks::Steps {
+    if options.search.std_locks == StdLocks::Steps {
         words.extend(["--std-locks".to_string(), "steps".to_string()]);
     }
-    if options.values != (0, 3) {
-        let (low, high) = options.values;
+    if options.search.values != (0, 3) {
+        let (low, high) = options.search.values;
         words.extend(["--values".to_string(), format!("{low}..{high}")]);
     }
     words
@@ -247,9 +211,9 @@ pub(crate) fn given(options: &Options) -> Vec<String> {
 pub(crate) fn words(options: &Options) -> Vec<String> {
     let mut words = given(options);
     for (given, flag) in [
-        (options.leaks, "--leaks"),
-        (options.exit_code, "--exit-code"),
-        (options.unjoined, "--unjoined"),
+        (options.search.leaks, "--leaks"),
+        (options.search.exit_code, "--exit-code"),
+        (options.search.unjoined, "--unjoined"),
     ] {
         if given {
             words.push(flag.to_string());
@@ -278,7 +242,7 @@ pub(crate) fn text(arguments: &ProgramArguments, answer: &Answer, repeat: Option
     for note in &claim.notes {
         text.push_str(&format!("note: {note}\n"));
     }
-    text.push_str(&numbers(&claim.statistics, arguments.search));
+    text.push_str(&numbers(&claim.statistics, arguments.options.search));
     if let Some(repeat) = repeat {
         text.push_str(&format!("repeat it:  {repeat}\n"));
     }
@@ -286,9 +250,9 @@ pub(crate) fn text(arguments: &ProgramArguments, answer: &Answer, repeat: Option
 }
 
 /// What was covered, bound by bound, and what it took.
-fn numbers(statistics: &Statistics, search: RunSearch) -> String {
+fn numbers(statistics: &Statistics, search: Search) -> String {
     let counted = |orders: u64, executions: u64| match search {
-        RunSearch::Orders => {
+        Search::Orders => {
             counted(orders, "partial order") + ", " + &counted(executions, "execution")
         }
         _ => counted(executions, "execution"),

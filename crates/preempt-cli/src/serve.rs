@@ -2,11 +2,10 @@
 
 use crate::arguments::ServeArguments;
 use crate::failure::Failure;
+use crate::languages;
 use crate::output::print;
 use crate::terminal::INTERRUPTED;
-use crate::{boolean, meant, promela};
-use preempt_serve::{BooleanFile, Origin, PromelaFile, RecordedFile, Server};
-use preempt_verify::promela::Settings;
+use preempt_serve::{Origin, RecordedFile, Server};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
@@ -33,28 +32,14 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
 fn origin(file: &Path, arguments: &ServeArguments) -> Result<Box<dyn Origin>, Failure> {
     // What cannot be read now is a slip of the user's; what breaks later is shown on the page.
     std::fs::metadata(file).map_err(|error| Failure::io("read", file, &error))?;
-    let refuse = |what: &str| Err(Failure::Input(format!("{}: {what}", file.display())));
     if file.extension().is_some_and(|extension| extension == "html" || extension == "json") {
         if !arguments.define.is_empty() || arguments.no_merge {
-            return refuse("-D and --no-merge are for Promela models");
+            let message = format!("{}: -D and --no-merge are for Promela models", file.display());
+            return Err(Failure::Input(message));
         }
         return Ok(Box::new(RecordedFile::new(file.to_path_buf())));
     }
-    if !boolean::reads(file) {
-        meant::a_model(file)?;
-        let settings = Settings { merge: !arguments.no_merge, ..Settings::default() };
-        let defines = promela::defines(&arguments.define);
-        let attach = promela::attach(arguments.trust, arguments.define.clone());
-        let model = PromelaFile::new(file.to_path_buf(), defines, settings).trust(attach);
-        return Ok(Box::new(model));
-    }
-    if file.extension().is_some_and(|extension| extension == "pds") {
-        return refuse("pushdown systems can be checked, but not explored in the browser");
-    }
-    if !arguments.define.is_empty() || arguments.no_merge {
-        return refuse("-D and --no-merge are for Promela models");
-    }
-    Ok(Box::new(BooleanFile::new(file.to_path_buf())))
+    (languages::of(file).origin)(file, arguments)
 }
 
 /// Opens the user's browser; where there is none, the address was printed.
@@ -71,7 +56,7 @@ fn open(url: &str) {
         .stderr(Stdio::null())
         .spawn();
     if let Ok(mut child) = quiet {
-        // It ends by itself; somebody has to take note.
+        // It ends by itself, and must be waited for then.
         std::thread::spawn(move || child.wait());
     }
 }

@@ -9,7 +9,7 @@ use crate::arguments::SimulateArguments;
 use crate::failure::Failure;
 use crate::output::{complain, print, print_exactly};
 use crate::promela;
-use crate::request::{interruptible, model_settings};
+use crate::request::interruptible;
 use crate::spin_text::SpinText;
 use execution::Execution;
 use preempt_core::{Describe, Step, System, replay};
@@ -47,7 +47,7 @@ enum End {
 /// Runs `preempt simulate`.
 pub(crate) fn run(arguments: &SimulateArguments) -> Result<ExitCode, Failure> {
     let model = promela::load(&arguments.model, arguments.json)?;
-    let settings = model_settings(&arguments.model);
+    let settings = arguments.model.settings();
     let interpreter = observed(&model, &settings, &interruptible()).map_err(promela::failed)?;
     if arguments.interactive {
         let seed = arguments.seed.unwrap_or(1);

@@ -46,21 +46,21 @@ impl Spread {
 
 /// Where the searches of a command are made.
 pub(crate) fn over(arguments: &CheckArguments, model: &Model) -> Result<Spread, Failure> {
-    if let Some(folder) = &arguments.disk {
+    if let Some(folder) = &arguments.limits.disk {
         let on_disk = OnDisk::new(folder.clone());
         return Ok(Spread { elsewhere: Some(Arc::new(on_disk)), ..Spread::default() });
     }
-    let spreads = arguments.processes.is_some() || arguments.hosts.is_some();
-    if (spreads || arguments.checkpoint.is_some()) && !model.embedded.is_empty() {
+    let spreads = arguments.machines.processes.is_some() || arguments.machines.hosts.is_some();
+    if (spreads || arguments.limits.checkpoint.is_some()) && !model.embedded.is_empty() {
         // Its memory may hold addresses, which mean nothing in another process.
         let message = "a model with C is searched by one process from start to end: --processes, --hosts and --checkpoint do not apply";
         return Err(Failure::Input(message.into()));
     }
-    if let Some(folder) = arguments.checkpoint.as_ref().filter(|_| !spreads) {
+    if let Some(folder) = arguments.limits.checkpoint.as_ref().filter(|_| !spreads) {
         let (manifest, resumed) = manifests(arguments, model)?;
         let saved = Saved {
             folder: whole(folder),
-            every: arguments.every,
+            every: arguments.limits.every,
             manifest,
             resumed,
             searches: Default::default(),
@@ -116,7 +116,7 @@ fn hash(bytes: &[u8], seed: u64) -> u64 {
 #[cfg(not(feature = "cluster"))]
 fn over_processes(arguments: &CheckArguments, _model: &Model) -> Result<Spread, Failure> {
     // The table of options has refused them.
-    let _ = (&arguments.process, &arguments.secret, &arguments.resume_options);
+    let _ = (&arguments.machines.process, &arguments.machines.secret, &arguments.resume_options);
     Ok(Spread::default())
 }
 
@@ -127,23 +127,24 @@ fn over_processes(arguments: &CheckArguments, model: &Model) -> Result<Spread, F
     use std::time::Duration;
 
     let refused = |preempt_cluster::Refused(why)| Failure::Input(why);
-    let (hosts, process, secret, children) = match (arguments.processes, &arguments.hosts) {
-        (Some(count), _) => {
-            let (hosts, secret, children) =
-                local::start(count.into(), &words_for_others(arguments))?;
-            (hosts, 0, secret, Some(children))
-        }
-        (None, Some(path)) => {
-            let hosts = Hosts::read(path).map_err(refused)?;
-            (hosts, arguments.process.unwrap_or(0), secret(arguments)?, None)
-        }
-        (None, None) => return Ok(Spread::default()),
-    };
-    let checkpoints = match &arguments.checkpoint {
+    let (hosts, process, secret, children) =
+        match (arguments.machines.processes, &arguments.machines.hosts) {
+            (Some(count), _) => {
+                let (hosts, secret, children) =
+                    local::start(count.into(), &words_for_others(arguments))?;
+                (hosts, 0, secret, Some(children))
+            }
+            (None, Some(path)) => {
+                let hosts = Hosts::read(path).map_err(refused)?;
+                (hosts, arguments.machines.process.unwrap_or(0), secret(arguments)?, None)
+            }
+            (None, None) => return Ok(Spread::default()),
+        };
+    let checkpoints = match &arguments.limits.checkpoint {
         None => None,
         Some(folder) => {
             let (manifest, resumed) = manifests(arguments, model)?;
-            Some(Plan { folder: whole(folder), every: arguments.every, manifest, resumed })
+            Some(Plan { folder: whole(folder), every: arguments.limits.every, manifest, resumed })
         }
     };
     let on_this_machine = children.as_ref().map_or(1, |_| hosts.len());
@@ -159,7 +160,7 @@ fn over_processes(arguments: &CheckArguments, model: &Model) -> Result<Spread, F
             None => Duration::from_secs(60),
         },
         checkpoints,
-        log: if process == 0 && !arguments.quiet { log_refusal } else { |_| () },
+        log: if process == 0 && !arguments.output.quiet { log_refusal } else { |_| () },
     };
     let give_up = || children.as_ref().and_then(local::Children::missing);
     let cluster = Cluster::join(membership, &give_up).map_err(refused)?;
@@ -174,10 +175,10 @@ fn over_processes(arguments: &CheckArguments, model: &Model) -> Result<Spread, F
 #[cfg(feature = "cluster")]
 fn threads(arguments: &CheckArguments) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let here = arguments.processes.map_or(1, usize::from).max(1);
+    let here = arguments.machines.processes.map_or(1, usize::from).max(1);
     // More than so many only wait for each other.
     let most = (2 * cores).max(8);
-    arguments.threads.unwrap_or((cores / here).max(1)).clamp(1, most)
+    arguments.search.threads.unwrap_or((cores / here).max(1)).clamp(1, most)
 }
 
 /// The command of the other processes.
@@ -191,7 +192,7 @@ fn words_for_others(arguments: &CheckArguments) -> Vec<OsString> {
             words
         }
     };
-    if arguments.threads.is_none() {
+    if arguments.search.threads.is_none() {
         words.extend(["--threads".into(), threads(arguments).to_string().into()]);
     }
     words
@@ -200,7 +201,7 @@ fn words_for_others(arguments: &CheckArguments) -> Vec<OsString> {
 /// What all processes know, from the file or the variable.
 #[cfg(feature = "cluster")]
 fn secret(arguments: &CheckArguments) -> Result<Vec<u8>, Failure> {
-    match &arguments.secret {
+    match &arguments.machines.secret {
         Some(path) => {
             let text = std::fs::read(path).map_err(|error| Failure::io("read", path, &error))?;
             Ok(text.trim_ascii().to_vec())
@@ -217,12 +218,12 @@ fn secret(arguments: &CheckArguments) -> Result<Vec<u8>, Failure> {
 /// What is checked, so that processes with other models or options are told: the sources of the model and the options
 /// that change what is searched.
 fn job(arguments: &CheckArguments, model: &Model) -> Vec<u8> {
-    let request = crate::request::request(arguments);
+    let request = arguments.request();
     let settings = crate::request::settings(arguments);
     let mut text = format!(
         "{:?} {settings:?} {:?}",
         preempt_verify::Request { memory: None, threads: 1, ..request },
-        crate::request::selection(arguments)
+        arguments.properties.selection()
     );
     for define in &arguments.model.define {
         text.push_str(define);

@@ -254,6 +254,8 @@ pub struct Statistics {
     pub errors: u64,
     /// Nothing ended the search early, not even a violation: `errors` and `states` are all there are.
     pub complete: bool,
+    /// Every step was taken, although steps that lead to nothing new were to be left out; a note says why.
+    pub unreduced: bool,
     /// Bytes that the store uses per state.
     pub bytes_per_state: f64,
     /// Peak memory of the search.

@@ -36,6 +36,8 @@ pub(crate) struct Answer {
     pub(crate) task: Task,
     /// One for each property, or why there is none.
     pub(crate) claims: Result<Vec<Claim>, String>,
+    /// Why properties may hold for a reason that was not intended.
+    pub(crate) vacuous: Vec<String>,
 }
 
 /// Starts a check; `done` is called with the answer, on the thread of the check.
@@ -48,24 +50,29 @@ pub(crate) fn start(
     let work = move || {
         let control = Control::new().time(TIME).interrupt(interrupt);
         let run = std::panic::AssertUnwindSafe(|| check(&task, attach.as_ref(), &control));
-        let claims =
+        let answer =
             std::panic::catch_unwind(run).unwrap_or_else(|_| Err("a bug in preempt".into()));
-        done(Answer { task, claims });
+        done(match answer {
+            Ok((claims, vacuous)) => Answer { task, claims: Ok(claims), vacuous },
+            Err(problem) => Answer { task, claims: Err(problem), vacuous: Vec::new() },
+        });
     };
     std::thread::Builder::new().name("check".into()).stack_size(STACK).spawn(work).map(|_| ())
 }
 
+/// The claims, and why they may hold for a reason that was not intended.
 fn check(
     task: &Task,
     attach: Option<&Attach>,
     control: &Control<'_>,
-) -> Result<Vec<Claim>, String> {
+) -> Result<(Vec<Claim>, Vec<String>), String> {
     let request = Request { memory: Some(MEMORY), ..Request::default() };
     if is_boolean(&task.path) {
         let (program, _) = preempt_bool::parse(&task.text, &task.path, Dialect::Slam)
             .map_err(|_| "the program does not compile".to_string())?;
         let answer = boolean::check(&program, &boolean::Settings::default(), &request, control);
-        return answer.map(|answer| vec![answer.claim]).map_err(|error| error.to_string());
+        let answer = answer.map_err(|error| error.to_string())?;
+        return Ok((vec![answer.claim], Vec::new()));
     }
     let options = ParseOptions { defines: Vec::new(), loader: &beside };
     let parsed = parse(&task.path, task.text.clone().into_bytes(), &options);
@@ -77,8 +84,13 @@ fn check(
     let selected = select(&mut model, &selection).map_err(|error| error.to_string())?;
     let settings = Settings::default();
     let checker = Checker { model: &model, settings: &settings, request: &request, control };
-    let check = |property| checker.check(property).map(|checked| checked.claim);
-    selected.into_iter().map(check).collect::<Result<_, _>>().map_err(|error| error.to_string())
+    let (mut claims, mut vacuous) = (Vec::new(), Vec::new());
+    for property in selected {
+        let checked = checker.check(property).map_err(|error| error.to_string())?;
+        claims.push(checked.claim);
+        vacuous.extend(checked.vacuous);
+    }
+    Ok((claims, vacuous))
 }
 
 /// Included files are read from beside the file that includes them.
@@ -115,10 +127,7 @@ impl Answer {
         let open = claims
             .iter()
             .find(|claim| matches!(claim.verdict, Verdict::Inconclusive(_) | Verdict::Nothing));
-        match (
-            open,
-            claims.iter().flat_map(|claim| &claim.notes).find(|n| n.starts_with("vacuous")),
-        ) {
+        match (open, self.vacuous.first()) {
             (Some(claim), _) => format!("? {}", claim.sentence),
             (None, Some(note)) => format!("✓ holds, but {note}"),
             (None, None) => "✓ holds".into(),

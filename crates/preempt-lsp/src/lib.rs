@@ -275,7 +275,9 @@ impl Server {
                 });
                 if let Err(error) = started {
                     let claims = Err(format!("cannot start the check: {error}"));
-                    let _ = self.finish.send((id.clone(), Answer { task: failed, claims }));
+                    let _ = self
+                        .finish
+                        .send((id.clone(), Answer { task: failed, claims, vacuous: Vec::new() }));
                 }
                 self.refresh_lenses();
                 None

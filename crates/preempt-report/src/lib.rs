@@ -61,3 +61,33 @@ pub use page::{Page, Source, page};
 pub(crate) use remark::{remarks, why};
 #[cfg(feature = "json")]
 pub use saved::{SavedTrace, SavedTraceError};
+
+/// A form in which a claim is written to a file. Commands have an option for each.
+pub struct Format {
+    /// Its name, which is that of the option.
+    pub name: &'static str,
+    /// What the option does, for the help.
+    pub about: &'static str,
+    /// Whether it says something about an execution of a program, too, or of models only.
+    pub suits_programs: bool,
+    /// The text; `None` where only a counterexample has this form, and there is none.
+    pub render: fn(&Page<'_>) -> Option<String>,
+}
+
+/// The forms that there are. One more is a row here, and the file that renders it.
+pub const FORMATS: &[Format] = &[
+    Format {
+        name: "html",
+        about: "Write the counterexample as a self-contained HTML page",
+        suits_programs: true,
+        render: |shown| Some(page(shown)),
+    },
+    Format {
+        name: "msc",
+        about: "Write the message sequence chart of the counterexample (.svg)",
+        suits_programs: false,
+        render: |shown| {
+            shown.claim.violation.as_ref().map(|violation| chart::svg(&violation.trace))
+        },
+    },
+];

@@ -4,8 +4,7 @@
 //! violations, the plain accesses that were found to race. Where no race exists, switching threads at
 //! these points loses nothing.
 
-use crate::found::{Access, Evidence, Found, Row, Standing, Trouble};
-use crate::run::{Memory, Options, Search};
+use crate::run::Options;
 use crate::shown;
 use crate::stale;
 use crate::std_calls;
@@ -15,6 +14,9 @@ use crate::words::{self, Names, at};
 use preempt_core::{
     BoundRow, Change, Claim, Observations, Statistics, Stop, Switch, Trace, TraceStep, Value,
     Verdict, Violation, ViolationKind, counted, grouped,
+};
+use preempt_exchange::{
+    Access, Evidence, Found, Halt, Kind, Memory, Row, Search, Standing, Thread, Trouble,
 };
 
 /// A verdict on a program.
@@ -32,16 +34,16 @@ fn property(options: &Options) -> String {
     let mut parts = vec![
         "no failed assertion, crash, deadlock, livelock, use of dead memory, heap overflow or misuse of locks",
     ];
-    if options.races {
+    if options.search.races {
         parts.push("no data race");
     }
-    if options.leaks {
+    if options.search.leaks {
         parts.push("no leak");
     }
-    if options.exit_code {
+    if options.search.exit_code {
         parts.push("exit code 0");
     }
-    if options.unjoined {
+    if options.search.unjoined {
         parts.push("no thread outlives the program");
     }
     parts.join(", ")
@@ -81,44 +83,46 @@ fn verdict(options: &Options, found: &Found, violated: bool) -> Verdict {
     }
     if found.unsupported.is_some()
         || found.nondeterministic
-        || found.evidence.is_some() && options.replay.is_none()
+        || found.evidence.is_some() && options.search.replay.is_none()
     {
         return Verdict::Inconclusive(Stop::Unsupported);
     }
-    match found.halt.as_str() {
-        "done" if options.replay.is_some() => Verdict::Inconclusive(Stop::Sampling),
-        "done" if matches!(options.search, Search::Random(_)) => {
+    match found.halt {
+        Halt::Done if options.search.replay.is_some() => Verdict::Inconclusive(Stop::Sampling),
+        Halt::Done if options.search.search == Search::Random => {
             Verdict::Inconclusive(Stop::Sampling)
         }
-        "done" if found.exhausted => Verdict::Holds,
-        "done" => Verdict::HoldsWithinBound(options.bound.unwrap_or_else(|| most(found))),
-        "time" if options.budget && within(options, found).is_some() => {
+        Halt::Done if found.exhausted => Verdict::Holds,
+        Halt::Done => Verdict::HoldsWithinBound(
+            options.search.most_preemptions().unwrap_or_else(|| most(found)),
+        ),
+        Halt::Time if options.budget && within(options, found).is_some() => {
             Verdict::HoldsWithinBound(within(options, found).unwrap_or_default())
         }
-        "states" => Verdict::Inconclusive(Stop::Memory),
-        "interrupted" => Verdict::Inconclusive(Stop::Interrupted),
-        "executions" => Verdict::Inconclusive(Stop::Sampling),
+        Halt::States => Verdict::Inconclusive(Stop::Memory),
+        Halt::Interrupted => Verdict::Inconclusive(Stop::Interrupted),
+        Halt::Executions => Verdict::Inconclusive(Stop::Sampling),
         _ => Verdict::Inconclusive(Stop::Time),
     }
 }
 
 fn sentence(options: &Options, found: &Found, symbols: &Symbols, verdict: Verdict) -> String {
-    let explored = match options.search {
+    let explored = match options.search.search {
         Search::Orders => counted(found.graphs, "partial order"),
-        Search::Schedules | Search::Random(_) => counted(found.executions, "schedule"),
+        Search::Schedules | Search::Random => counted(found.executions, "schedule"),
     };
     match verdict {
         Verdict::Holds => format!(
             "holds: no execution violates it ({explored}, all explored); {}",
             points(found)
         ),
-        Verdict::HoldsWithinBound(bound) if found.halt == "time" => format!(
+        Verdict::HoldsWithinBound(bound) if found.halt == Halt::Time => format!(
             "holds within bound {bound}: {} within the time, and none violates it; {}",
             searched(options, found),
             points(found)
         ),
         Verdict::HoldsWithinBound(bound) => {
-            let (name, least) = match (options.stale.filter(|_| found.weak), options.bound) {
+            let (name, least) = match (options.search.stale.filter(|_| found.weak), options.search.most_preemptions()) {
                 (Some(stale), Some(_)) => {
                     (format!("bound {bound} and {}", stale_choices(stale)), "more".into())
                 }
@@ -144,14 +148,13 @@ fn sentence(options: &Options, found: &Found, symbols: &Symbols, verdict: Verdic
             found.strayed.as_ref().map_or(String::new(), |standing| standing_at(symbols, standing)),
             found.expected.as_deref().unwrap_or_default()
         ),
-        Verdict::Inconclusive(_) if options.replay.is_some() => {
+        Verdict::Inconclusive(_) if options.search.replay.is_some() => {
             "the schedule was executed, and nothing is violated".into()
         }
         Verdict::Inconclusive(_) if found.evidence.is_some() => {
             let evidence = found.evidence.as_ref();
-            let kind = evidence.map_or("", |evidence| evidence.kind.as_str());
-            match kind {
-                "step_limit" => "inconclusive: an execution has too many steps (--depth): a loop \
+            match evidence.map(|evidence| evidence.kind) {
+                Some(Kind::StepLimit) => "inconclusive: an execution has too many steps (--depth): a loop \
                                  without end, or one that waits without synchronisation?"
                     .into(),
                 _ => "inconclusive: a violation was found but did not happen again: the program \
@@ -160,8 +163,8 @@ fn sentence(options: &Options, found: &Found, symbols: &Symbols, verdict: Verdic
             }
         }
         Verdict::Inconclusive(stop) => {
-            let why = match found.halt.as_str() {
-                "executions" => "the limit on executions was reached".to_string(),
+            let why = match found.halt {
+                Halt::Executions => "the limit on executions was reached".to_string(),
                 _ => stop.to_string(),
             };
             let unfinished = found.unfinished.as_ref().map_or(String::new(), |standing| {
@@ -181,7 +184,7 @@ fn sentence(options: &Options, found: &Found, symbols: &Symbols, verdict: Verdic
             let why = found.unsupported.as_ref().map_or("", |trouble| trouble.message.as_str());
             format!("the schedule cannot be replayed: {why}")
         }
-        Verdict::Nothing if options.debugger.is_some() => {
+        Verdict::Nothing if options.search.debugger.is_some() => {
             "the violation did not happen again under the debugger: nothing was repeated".into()
         }
         Verdict::Nothing => "the schedule does not fit this program: it could not be followed to its end, so nothing was repeated (has the program, or what it reads, changed?)".into(),
@@ -192,30 +195,32 @@ fn sentence(options: &Options, found: &Found, symbols: &Symbols, verdict: Verdic
 /// Whether what was to be repeated did not happen: the schedule could not be followed, or in a debugger, which is there to look
 /// at a violation, there was none.
 fn is_misfit(options: &Options, found: &Found) -> bool {
-    if options.replay.is_none() {
+    if options.search.replay.is_none() {
         return false;
     }
     // Without an execution, the schedule could not even be read.
     let Some(evidence) = found.evidence.as_ref() else { return found.unsupported.is_some() };
     let supported = found.unsupported.is_none() && !found.nondeterministic;
-    supported && (evidence.diverged || options.debugger.is_some())
+    supported && (evidence.diverged || options.search.debugger.is_some())
 }
 
 /// The bound on preemptions that was finished within a budget of time, as Rust tests with the facade have it:
 /// without a limit of its own, the number of stale choices grows as time allows.
 fn within(options: &Options, found: &Found) -> Option<u32> {
-    let level = options.stale.unwrap_or(0);
+    let level = options.search.stale.unwrap_or(0);
     let rows = found.rows.iter().filter(|row| row.stale == level);
-    rows.map(|row| row.bound).max().filter(|bound| options.bound.is_none_or(|most| most <= *bound))
+    rows.map(|row| row.bound)
+        .max()
+        .filter(|bound| options.search.most_preemptions().is_none_or(|most| most <= *bound))
 }
 
 /// What was searched completely, in words.
 fn searched(options: &Options, found: &Found) -> String {
-    let what = match options.search {
+    let what = match options.search.search {
         Search::Orders => "partial orders",
-        Search::Schedules | Search::Random(_) => "schedules",
+        Search::Schedules | Search::Random => "schedules",
     };
-    let row = |row: &Row| match (options.search, row.graphs) {
+    let row = |row: &Row| match (options.search.search, row.graphs) {
         (Search::Orders, 1) => format!("the only partial order with at most {}", both(found, row)),
         (Search::Orders, graphs) => {
             format!("all {} {what} with at most {}", grouped(graphs), both(found, row))
@@ -225,7 +230,7 @@ fn searched(options: &Options, found: &Found) -> String {
     let rows = largest(found);
     let is_one = match (found.rows.is_empty(), &rows[..]) {
         (true, _) => found.executions == 1,
-        (false, &[row]) => options.search == Search::Orders && row.graphs == 1,
+        (false, &[row]) => options.search.search == Search::Orders && row.graphs == 1,
         _ => false,
     };
     let covered = match found.rows.is_empty() {
@@ -238,8 +243,9 @@ fn searched(options: &Options, found: &Found) -> String {
 
 /// The limits that were asked for, in words.
 fn limits(options: &Options, found: &Found) -> String {
-    let stale = options.stale.filter(|_| found.weak).map(stale_choices);
-    let words: Vec<String> = stale.into_iter().chain(options.bound.map(preemptions)).collect();
+    let stale = options.search.stale.filter(|_| found.weak).map(stale_choices);
+    let words: Vec<String> =
+        stale.into_iter().chain(options.search.most_preemptions().map(preemptions)).collect();
     words.join(" and ")
 }
 
@@ -298,7 +304,7 @@ fn notes(options: &Options, found: &Found, symbols: &Symbols) -> Vec<String> {
         notes.push("assertions are compiled out (-DNDEBUG)".into());
     }
     if let Some(evidence) = &found.evidence {
-        if evidence.diverged && options.replay.is_some() && kind(&evidence.kind).is_some() {
+        if evidence.diverged && options.search.replay.is_some() && kind(evidence.kind).is_some() {
             notes.push(
                 "the schedule could not be followed to its end: this is another execution".into(),
             );
@@ -310,10 +316,10 @@ fn notes(options: &Options, found: &Found, symbols: &Symbols) -> Vec<String> {
             "the program reaches beyond its memory ({call}), so each execution had its own process"
         ));
     }
-    if found.racy > 0 && !options.races {
+    if found.racy > 0 && !options.search.races {
         notes.push(format!("{} places race; races were not asked for", found.racy));
     }
-    if options.memory == Memory::Sc || options.search == Search::Schedules {
+    if options.search.memory == Memory::Sc || options.search.search == Search::Schedules {
         notes.push(
             "atomic operations of every memory order were executed as sequentially consistent"
                 .into(),
@@ -328,7 +334,7 @@ fn statistics(found: &Found, violated: bool) -> Statistics {
         executions: Some(found.executions),
         depth: found.evidence.as_ref().map_or(0, |evidence| evidence.events.len() as u64),
         errors: u64::from(violated),
-        complete: found.halt == "done",
+        complete: found.halt == Halt::Done,
         memory_bytes: found.memory,
         seconds: found.seconds,
         per_bound: found
@@ -357,20 +363,21 @@ fn stale_choices(number: u32) -> String {
     }
 }
 
-fn kind(name: &str) -> Option<ViolationKind> {
-    Some(match name {
-        "assertion" => ViolationKind::Assertion,
-        "abort" => ViolationKind::Abort,
-        "signal" => ViolationKind::Signal,
-        "deadlock" => ViolationKind::Deadlock,
-        "livelock" => ViolationKind::Livelock,
-        "data_race" => ViolationKind::DataRace,
-        "use_after_free" => ViolationKind::UseAfterFree,
-        "double_free" => ViolationKind::DoubleFree,
-        "leak" => ViolationKind::Leak,
-        "exit_code" => ViolationKind::ExitCode,
-        "misuse" => ViolationKind::Misuse,
-        _ => return None,
+/// What a violation is called; `None` for what is none.
+fn kind(kind: Kind) -> Option<ViolationKind> {
+    Some(match kind {
+        Kind::Assertion => ViolationKind::Assertion,
+        Kind::Abort => ViolationKind::Abort,
+        Kind::Signal => ViolationKind::Signal,
+        Kind::Deadlock => ViolationKind::Deadlock,
+        Kind::Livelock => ViolationKind::Livelock,
+        Kind::DataRace => ViolationKind::DataRace,
+        Kind::UseAfterFree => ViolationKind::UseAfterFree,
+        Kind::DoubleFree => ViolationKind::DoubleFree,
+        Kind::Leak => ViolationKind::Leak,
+        Kind::ExitCode => ViolationKind::ExitCode,
+        Kind::Misuse => ViolationKind::Misuse,
+        Kind::None | Kind::StepLimit | Kind::Nondeterminism | Kind::Unsupported => return None,
     })
 }
 
@@ -380,7 +387,7 @@ fn violation(
     found: &Found,
     symbols: &Symbols,
 ) -> Option<Violation> {
-    let kind = kind(&evidence.kind)?;
+    let kind = kind(evidence.kind)?;
     let threads = threads(evidence, symbols);
     let (message, line) = message(options, evidence, symbols, &threads);
     let line = line.unwrap_or_default();
@@ -399,13 +406,12 @@ fn violation(
 fn is_simplest(options: &Options, found: &Found, evidence: &Evidence) -> bool {
     let rows = found.rows.iter().filter(|row| row.stale == evidence.stale).count();
     let below = evidence.stale == 0 || found.fewer_stale;
-    options.replay.is_none() && rows == evidence.preemptions as usize && below
+    options.search.replay.is_none() && rows == evidence.preemptions as usize && below
 }
 
 /// The names of threads.
 fn threads(evidence: &Evidence, symbols: &Symbols) -> Vec<String> {
-    let name =
-        |(number, thread): (usize, &crate::found::Thread)| words::thread(symbols, number, thread);
+    let name = |(number, thread): (usize, &Thread)| words::thread(symbols, number, thread);
     evidence.threads.iter().enumerate().map(name).collect()
 }
 

@@ -3,7 +3,7 @@
 //! - `compile.rs` makes the command line of the real compiler: every access to memory marked, our
 //!   library in place of the sanitizer's (`runtime.rs` keeps it and finds it);
 //! - `run.rs` starts a program whose library then searches its own schedules, and waits for what it
-//!   reports (`found.rs`);
+//!   reports (both in the words of `preempt-exchange`);
 //! - `claim.rs` turns that into a verdict with its trace, addresses into lines of source
 //!   (`symbols.rs`), and explains what no interleaving does (`stale.rs`) and what threads wait for (`waiting.rs`);
 //! - `shown.rs` leaves out what says nothing, `std_calls.rs` makes one step of a call of Rust's std,
@@ -13,7 +13,6 @@
 
 pub mod claim;
 pub mod compile;
-pub mod found;
 mod opaque;
 pub mod run;
 pub mod runtime;
@@ -27,6 +26,5 @@ mod words;
 
 pub use claim::{Answer, answer};
 pub use compile::{Language, compile};
-pub use run::{
-    Backend, Failure, MOST_THREADS, Memory, Options, Progress, Search, StdLocks, Watch, run,
-};
+pub use preempt_exchange::{Memory, Search, SearchOptions, StdLocks, parse_threads, parse_time};
+pub use run::{Failure, MOST_THREADS, Options, Progress, Watch, run};

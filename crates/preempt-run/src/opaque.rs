@@ -1,8 +1,8 @@
 //! Libraries in the process that were not compiled by `preempt cc`: what they do is one step, and their accesses to memory are
 //! not seen. A verdict names them.
 
-use crate::found::Module;
 use object::{Object, ObjectSymbol};
+use preempt_exchange::Module;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 

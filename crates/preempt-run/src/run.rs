@@ -1,62 +1,17 @@
 //! Starting a program that searches its own schedules, and waiting for its report.
 
-use crate::found::{Found, Trouble};
 use crate::std_locks;
+use preempt_exchange::{
+    Backend, Found, Halt, Kind, Request, SearchOptions, StdLocks, Trouble, VARIABLE,
+};
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// How executions are repeated.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Backend {
-    /// In the process where the program has no effects outside of it, otherwise by fork.
-    #[default]
-    Auto,
-    /// In the process.
-    Restart,
-    /// In a forked process each.
-    Fork,
-    /// In a forked process each, on real threads.
-    Threads,
-}
-
-/// Which executions are searched.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Search {
-    /// One per happens-before graph.
-    #[default]
-    Orders,
-    /// Every schedule.
-    Schedules,
-    /// At random, from this seed.
-    Random(u64),
-}
-
-/// What atomic operations do whose memory order is not `memory_order_seq_cst`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Memory {
-    /// The same as if it were.
-    Sc,
-    /// What C11 and C++20 allow, as the model RC11 has it.
-    #[default]
-    Rc11,
-}
-
-/// How std's `Mutex` is locked, in programs of Rust.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum StdLocks {
-    /// By one step, which waits until the lock is free.
-    #[default]
-    Whole,
-    /// By all the steps that std takes.
-    Steps,
-}
-
-/// What to search for and how far.
+/// What to search for, and in which program.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The program.
@@ -67,90 +22,10 @@ pub struct Options {
     pub folder: Option<PathBuf>,
     /// Its whole environment; otherwise that of this process.
     pub variables: Option<Vec<(OsString, OsString)>>,
-    /// At most so many preemptions.
-    pub bound: Option<u32>,
-    /// At most so many stale choices.
-    pub stale: Option<u32>,
-    /// What memory orders allow.
-    pub memory: Memory,
-    /// At most this long.
-    pub time: Option<Duration>,
     /// The time is a share for this program: bounds that are finished within it are a verdict.
     pub budget: bool,
-    /// At most so many executions.
-    pub executions: Option<u64>,
-    /// At most so many steps in an execution.
-    pub depth: Option<u64>,
-    /// How executions are repeated.
-    pub backend: Backend,
-    /// Which executions.
-    pub search: Search,
-    /// Processes that search together, with [`Search::Orders`].
-    pub threads: usize,
-    /// Data races are violations.
-    pub races: bool,
-    /// Memory that is never freed is a violation.
-    pub leaks: bool,
-    /// An exit code other than 0 is a violation.
-    pub exit_code: bool,
-    /// Threads that run when the program ends are a violation.
-    pub unjoined: bool,
-    /// Show what the program prints.
-    pub output: bool,
-    /// Execute this schedule only.
-    pub replay: Option<String>,
-    /// With `replay`: under this debugger.
-    pub debugger: Option<String>,
-    /// The file that is the standard input of each execution.
-    pub input: Option<PathBuf>,
-    /// The least and the greatest of the values that `__VERIFIER_nondet_int` and its relatives return.
-    pub values: (i64, i64),
-    /// Whether executions are sampled beside a search that takes long.
-    pub sample: bool,
-    /// Long pauses and timeouts end in the order of their times, when no other thread can go on.
-    pub keeps_pauses: bool,
-    /// How the program takes locks of Rust's std.
-    pub std_locks: StdLocks,
-    /// How many waits per execution may end because time is up while other threads could still move.
-    pub timeouts: u32,
-    /// Seconds without an operation after which a thread is taken to compute without end.
-    pub patience: u64,
-}
-
-impl Options {
-    /// The defaults for a program.
-    pub fn new(program: PathBuf, arguments: Vec<OsString>) -> Self {
-        Options {
-            program,
-            arguments,
-            folder: None,
-            variables: None,
-            bound: None,
-            stale: None,
-            memory: Memory::Rc11,
-            time: None,
-            budget: false,
-            executions: None,
-            depth: None,
-            backend: Backend::Auto,
-            search: Search::Orders,
-            threads: 1,
-            races: true,
-            leaks: false,
-            exit_code: false,
-            unjoined: false,
-            output: false,
-            replay: None,
-            debugger: None,
-            input: None,
-            values: (0, 3),
-            sample: true,
-            keeps_pauses: false,
-            std_locks: StdLocks::Whole,
-            timeouts: 1,
-            patience: 10,
-        }
-    }
+    /// How its executions are searched.
+    pub search: SearchOptions,
 }
 
 /// Why there is no report.
@@ -164,8 +39,6 @@ pub enum Failure {
     Killed(String),
 }
 
-/// The environment variable that the library reads.
-const VARIABLE: &str = "PREEMPT_NATIVE";
 /// How much longer than its time limit a program may take.
 const GRACE: Duration = Duration::from_secs(5);
 /// How long a program has to end its search when it is asked to.
@@ -210,10 +83,11 @@ pub fn run(
 ) -> Result<Found, Failure> {
     let program = find(&options.program)?;
     check_linked(&program)?;
-    let is_repeated = options.backend == Backend::Auto && options.replay.is_none();
+    let is_repeated = options.search.backend == Backend::Auto && options.search.replay.is_none();
     let found = match once(options, &program, interrupted, watch) {
         Err(Failure::Bug(_) | Failure::Killed(_)) if is_repeated => {
-            let again = Options { backend: Backend::Fork, ..options.clone() };
+            let search = SearchOptions { backend: Backend::Fork, ..options.search.clone() };
+            let again = Options { search, ..options.clone() };
             once(&again, &program, interrupted, watch).map(|mut found| {
                 found.notes.push(
                     "an execution damaged the process it ran in, so each was given its own".into(),
@@ -234,9 +108,9 @@ fn killed(how: &str) -> Found {
     let message = format!(
         "the program was killed with its search ({how}): it ended its own process group, or the system killed it"
     );
-    let (kind, frames) = ("unsupported".into(), Vec::new());
+    let (kind, frames) = (Kind::Unsupported, Vec::new());
     let trouble = Trouble { kind, message, pc: 0, other: None, place: None, frames };
-    Found { unsupported: Some(trouble), ..stopped("killed") }
+    Found { unsupported: Some(trouble), ..Found::without_report(Halt::Killed) }
 }
 
 fn once(
@@ -247,22 +121,29 @@ fn once(
 ) -> Result<Found, Failure> {
     let report = Report::new();
     let mut command = command(options, program);
-    let mut settings = settings(options, program, &report.path);
-    if watch.is_some() {
-        settings.push_str("\nprogress=on");
-    }
-    command.env(VARIABLE, settings);
+    let request = Request {
+        report: report.path.display().to_string(),
+        progress: watch.is_some(),
+        locks: match options.search.std_locks {
+            StdLocks::Whole => std_locks::locks(program),
+            StdLocks::Steps => Vec::new(),
+        },
+        options: options.search.clone(),
+    };
+    let request = serde_json::to_string(&request)
+        .map_err(|error| Failure::Input(format!("the options cannot be handed on: {error}")))?;
+    command.env(VARIABLE, request);
     // A library that was preloaded would be asked before ours.
     command.env_remove("LD_PRELOAD");
     let cannot = |error: io::Error| {
         Failure::Input(format!("cannot start {}: {error}", options.program.display()))
     };
-    if options.debugger.is_none() {
+    if options.search.debugger.is_none() {
         // Ctrl-C is for us: the program is asked to end its search, and says what it has covered.
         separate(&mut command);
     }
     let mut child = command.spawn().map_err(cannot)?;
-    let deadline = options.time.map(|time| Instant::now() + time + GRACE);
+    let deadline = options.search.time.and_then(|time| Instant::now().checked_add(time + GRACE));
     let tell = || {
         let text = watch.map(|_| std::fs::read_to_string(report.progress()).unwrap_or_default());
         if let (Some(watch), Some(progress)) = (watch, text.as_deref().and_then(Progress::read)) {
@@ -275,8 +156,8 @@ fn once(
         return Ok(found);
     }
     match ended {
-        Ended::Late => Ok(stopped("time")),
-        Ended::Interrupted => Ok(stopped("interrupted")),
+        Ended::Late => Ok(Found::without_report(Halt::Time)),
+        Ended::Interrupted => Ok(Found::without_report(Halt::Interrupted)),
         Ended::ByItself(status) if status.code() == Some(BUG) => {
             Err(Failure::Bug("the library in the program failed; see above".into()))
         }
@@ -291,37 +172,6 @@ fn once(
         Ended::ByItself(status) => {
             Err(Failure::Bug(format!("the program ended without a report ({status})")))
         }
-    }
-}
-
-/// What is known of a search that was ended from outside.
-fn stopped(halt: &str) -> Found {
-    Found {
-        halt: halt.into(),
-        exhausted: false,
-        executions: 0,
-        graphs: 0,
-        states: 0,
-        restarts: 0,
-        threads: 0,
-        seconds: 0.0,
-        memory: 0,
-        backend: String::new(),
-        forked_because: None,
-        racy: 0,
-        rows: Vec::new(),
-        weak: false,
-        unexplored: Vec::new(),
-        notes: Vec::new(),
-        modules: Vec::new(),
-        unsupported: None,
-        nondeterministic: false,
-        fewer_stale: false,
-        expected: None,
-        strayed: None,
-        unfinished: None,
-        least: 0,
-        evidence: None,
     }
 }
 
@@ -354,7 +204,7 @@ fn check_linked(program: &Path) -> Result<(), Failure> {
 }
 
 fn command(options: &Options, program: &Path) -> Command {
-    let mut command = match &options.debugger {
+    let mut command = match &options.search.debugger {
         Some(debugger) => {
             let mut words = debugger.split_whitespace();
             let name = words.next().unwrap_or("gdb");
@@ -384,79 +234,10 @@ fn command(options: &Options, program: &Path) -> Command {
     if let Some(variables) = &options.variables {
         command.env_clear().envs(variables.iter().map(|(name, value)| (name, value)));
     }
-    if !options.output {
+    if !options.search.shows_output() {
         command.stdin(Stdio::null());
     }
     command
-}
-
-/// The options that the library gets, a line each.
-fn settings(options: &Options, program: &Path, report: &Path) -> String {
-    let mut text = format!("report={}", report.display());
-    let mut add = |name: &str, value: &dyn std::fmt::Display| {
-        let _ = write!(text, "\n{name}={value}");
-    };
-    if let Some(bound) = options.bound {
-        add("bound", &bound);
-    }
-    if let Some(stale) = options.stale {
-        add("stale", &stale);
-    }
-    let memory = match options.memory {
-        Memory::Sc => "sc",
-        Memory::Rc11 => "rc11",
-    };
-    add("memory", &memory);
-    if let Some(time) = options.time {
-        add("nanoseconds", &u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
-    }
-    if let Some(executions) = options.executions {
-        add("executions", &executions);
-    }
-    if let Some(depth) = options.depth {
-        add("steps", &depth);
-    }
-    match options.backend {
-        _ if options.debugger.is_some() => add("backend", &"here"),
-        Backend::Auto => {}
-        Backend::Restart => add("backend", &"restart"),
-        Backend::Fork => add("backend", &"fork"),
-        Backend::Threads => add("backend", &"threads"),
-    }
-    match options.search {
-        Search::Orders => {}
-        Search::Schedules => add("search", &"schedules"),
-        Search::Random(seed) => add("search", &format!("random:{seed}")),
-    }
-    if options.threads > 1 && options.search == Search::Orders {
-        add("workers", &(options.threads - 1));
-    }
-    let switch = |on: bool| if on { "on" } else { "off" };
-    add("races", &switch(options.races));
-    add("leaks", &switch(options.leaks));
-    add("exit_code", &switch(options.exit_code));
-    add("unjoined", &switch(options.unjoined));
-    add("output", &switch(options.output));
-    if let Some(path) = &options.input {
-        add("input", &path.display());
-    }
-    add("sample", &switch(options.sample));
-    add("keeps_pauses", &switch(options.keeps_pauses));
-    add("values", &format!("{} {}", options.values.0, options.values.1));
-    let patience = if options.debugger.is_some() { 0 } else { options.patience };
-    add("patience", &patience);
-    add("timeouts", &options.timeouts);
-    if options.std_locks == StdLocks::Whole {
-        let locks = std_locks::locks(program);
-        let locks: Vec<String> = locks.iter().map(|lock| format!("{lock:x}")).collect();
-        if !locks.is_empty() {
-            add("locks", &locks.join(" "));
-        }
-    }
-    if let Some(schedule) = &options.replay {
-        add("replay", schedule);
-    }
-    text
 }
 
 enum Ended {

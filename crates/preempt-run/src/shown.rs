@@ -5,9 +5,9 @@
 //! **Invariant:** what is shown has the same switches between threads, with the same preemptions: of the steps that
 //! a thread takes in a row at least one is shown, and the first of them carries the switch.
 
-use crate::found::Event;
 use crate::symbols::Symbols;
 use preempt_core::{Switch, TraceStep};
+use preempt_exchange::Event;
 
 /// Functions of the standard library that are about running threads, not about what they do.
 const MACHINERY: [&str; 9] = [

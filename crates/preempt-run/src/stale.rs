@@ -1,9 +1,9 @@
 //! Why a failing execution is not an interleaving, and which memory orders would forbid it, in words.
 //! What they are was tried by the program's own search.
 
-use crate::found::{Event, Evidence};
 use crate::symbols::{Line, Symbols};
 use crate::words;
+use preempt_exchange::{Event, Evidence};
 
 /// Lines for the report of an execution with stale choices.
 pub(crate) fn explain(evidence: &Evidence, symbols: &Symbols, threads: &[String]) -> Vec<String> {

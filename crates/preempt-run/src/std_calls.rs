@@ -4,10 +4,10 @@
 //! thread does in a row within one call is shown as one step with the name of the function. What is stale is shown as
 //! it is. Which thread holds a lock is read off the values of its number, as std defines them.
 
-use crate::found::{Event, Evidence, Waits};
 use crate::symbols::{Line, Symbols};
 use crate::words::{ARC_COUNT, Names};
 use preempt_core::{Change, TraceStep};
+use preempt_exchange::{Event, Evidence, Waits};
 
 /// The function of std that the user's code has called there, as `Mutex::lock`.
 pub(crate) fn call(symbols: &Symbols, pc: u64, frames: &[u64]) -> Option<String> {

@@ -23,23 +23,27 @@ const COMPARISONS: [&str; 3] = [
     "__tsan_atomic32_compare_exchange_weak",
 ];
 
+/// The most locks that fit into an environment variable.
+const MOST: usize = 10_000;
+
 /// The return addresses of the calls that take a lock, relative to where the program is loaded, in order.
-pub(crate) fn locks(program: &Path) -> Vec<u64> {
-    static KNOWN: Mutex<Option<HashMap<PathBuf, Vec<u64>>>> = Mutex::new(None);
+pub(crate) fn locks(program: &Path) -> Vec<usize> {
+    static KNOWN: Mutex<Option<HashMap<PathBuf, Vec<usize>>>> = Mutex::new(None);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let known = known.get_or_insert_default();
     known.entry(program.to_path_buf()).or_insert_with(|| find(program)).clone()
 }
 
-fn find(program: &Path) -> Vec<u64> {
+fn find(program: &Path) -> Vec<usize> {
     let bytes = std::fs::read(program).unwrap_or_default();
     let Ok(file) = object::File::parse(&*bytes) else { return Vec::new() };
     let calls = calls(&file);
     if calls.is_empty() {
-        return calls;
+        return Vec::new();
     }
     let Ok(lines) = addr2line::Loader::new(program) else { return Vec::new() };
-    calls.into_iter().filter(|&call| takes_a_lock(&lines, call)).collect()
+    let locks = calls.into_iter().filter(|&call| takes_a_lock(&lines, call));
+    locks.filter_map(|call| call.try_into().ok()).take(MOST).collect()
 }
 
 /// Whether the call that returns to this address lies in `Mutex::lock` of std.

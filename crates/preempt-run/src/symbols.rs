@@ -4,9 +4,9 @@
 //! innermost that is not in a library (`std::atomic` of C++, core and std of Rust, packages of a registry).
 
 use crate::compile::NO_ASSERTIONS;
-use crate::found::{Module, Place};
 use crate::opaque;
 use object::{Object, ObjectSymbol};
+use preempt_exchange::{Module, Place};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

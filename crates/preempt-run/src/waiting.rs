@@ -1,10 +1,10 @@
 //! What threads wait for where an execution cannot go on, and which threads keep them waiting.
 
-use crate::found::{Evidence, Waits};
 use crate::std_calls;
 use crate::symbols::{Line, Symbols};
 use crate::words::{Names, at};
 use preempt_core::Waiting;
+use preempt_exchange::{Evidence, Kind, Waits};
 
 /// What keeps a thread, if it waits.
 fn wait(
@@ -56,12 +56,13 @@ pub(crate) fn waits(
     let places = waits.filter(|waits| waits.action != "join");
     let place =
         places.map(|waits| symbols.place(waits.pc, &waits.frames)).find(Option::is_some).flatten();
-    (format!("{}: {}", evidence.kind, parts.join("; ")), place)
+    let what = if evidence.kind == Kind::Deadlock { "deadlock" } else { "livelock" };
+    (format!("{what}: {}", parts.join("; ")), place)
 }
 
 /// The same thread by thread, for a deadlock.
 pub(crate) fn waiting(evidence: &Evidence, symbols: &Symbols, threads: &[String]) -> Vec<Waiting> {
-    if evidence.kind != "deadlock" {
+    if evidence.kind != Kind::Deadlock {
         return Vec::new();
     }
     let all = evidence.threads.iter().enumerate();

@@ -1,7 +1,7 @@
 //! What a step does, in words.
 
-use crate::found::{Event, Evidence, Thread};
 use crate::symbols::{Line, Symbols};
+use preempt_exchange::{Event, Evidence, Thread};
 use std::collections::{HashMap, HashSet};
 
 /// The names of objects in an execution: variables by their symbols; what has none, such as memory of the

@@ -48,6 +48,7 @@ pub(crate) fn complete(
     finding.statistics.seconds += claim.statistics.seconds;
     match claim.verdict {
         Verdict::Violated => {
+            claim.statistics.unreduced |= question.unreduced;
             claim.notes.splice(0..0, question.notes.clone());
             return Ok(Some(claim));
         }

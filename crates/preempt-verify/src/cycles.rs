@@ -505,6 +505,7 @@ fn answer(
         }
     }
     endless::weaken(question.endless, &mut finding);
+    finding.statistics.unreduced |= question.unreduced;
     finding.notes.splice(0..0, question.notes.iter().cloned());
     let mut claim = match stays {
         true => {

@@ -20,6 +20,8 @@ pub(crate) struct Question<'a> {
     pub(crate) stutter: Stutter,
     /// Reduction.
     pub(crate) scheme: Scheme,
+    /// Every step is taken, although a reduction was asked for.
+    pub(crate) unreduced: bool,
     /// Lines for the report.
     pub(crate) notes: Vec<String>,
     /// What the answer says of assertions.
@@ -59,6 +61,7 @@ impl<'a> Question<'a> {
                 Reduction::Full if request.fair => Scheme::SourceState(Locality::Local),
                 Reduction::Full => Scheme::SourceState(Locality::Safe),
             },
+            unreduced: false,
             notes: Vec::new(),
             assertions: Asserted::Apart,
             request,
@@ -77,6 +80,7 @@ impl<'a> Question<'a> {
     pub(crate) fn reduce_not(&mut self, reason: &str) {
         if let Scheme::SourceState(_) = self.scheme {
             self.scheme = Scheme::Full;
+            self.unreduced = true;
             self.notes.push(format!("no partial-order reduction: {reason}"));
         }
     }

@@ -4,7 +4,7 @@
 //! (verdict, numbers, notes, files) from the answer without it, on at least one input. Options that are
 //! mere permissions have no effect on small inputs and are looked at elsewhere (`tests/limits.rs`).
 
-use crate::arguments::{self, Cli};
+use crate::arguments::{self, CheckArguments, Cli, ModelFiles, Words};
 use crate::failure::Failure;
 use crate::output::capture::capture;
 use clap::CommandFactory;
@@ -39,81 +39,20 @@ thread one() begin g := T; h := F & g = h; assert(!g); end
 thread two() begin if (g) then T1: h := T; fi; end
 ";
 
-/// One value for each option; the words that follow the file.
-const SAMPLES: &[(&str, &[&str])] = &[
-    ("define", &["-D", "N=3"]),
-    ("no_merge", &["--no-merge"]),
-    ("no_reset", &["--no-reset"]),
-    ("no_hide", &["--no-hide"]),
-    ("bound", &["--bound", "1"]),
-    ("iterate", &["--iterate", "3"]),
-    ("csb", &["--csb", "1"]),
-    ("free_cycles", &["--free-cycles"]),
-    ("shorten", &["--shorten"]),
-    ("gpu", &["--gpu"]),
-    ("gpu_memory", &["--gpu-memory", "1G"]),
-    ("por", &["--por", "off"]),
-    ("por", &["--por", "on"]),
-    ("compat", &["--compat", "spin"]),
-    ("search", &["--search", "dfs"]),
-    ("search", &["--search", "bfs"]),
-    ("search", &["--search", "idfs"]),
-    ("search", &["--search", "random"]),
-    ("search", &["--search", "restarts"]),
-    ("seed", &["--seed", "5"]),
-    ("swarm", &["--swarm"]),
-    ("first", &["--first"]),
-    ("max_errors", &["--max-errors", "0"]),
-    ("depth", &["--depth", "4"]),
-    ("threads", &["--threads", "2"]),
-    ("explain_plan", &["--explain-plan"]),
-    ("disk", &["--disk", "{folder}/disk"]),
-    ("checkpoint", &["--checkpoint", "{folder}/saved"]),
-    ("every", &["--every", "1h"]),
-    ("part", &["--part", "2/3"]),
-    ("processes", &["--processes", "1"]),
-    ("hosts", &["--hosts", "{folder}/hosts.txt"]),
-    ("process", &["--process", "0"]),
-    ("secret", &["--secret", "{folder}/secret"]),
-    ("backend", &["--backend", "interp"]),
-    ("store", &["--store", "exact"]),
-    ("store", &["--store", "tree"]),
-    ("store", &["--store", "compact"]),
-    ("store", &["--store", "bitstate"]),
-    ("bits", &["--bits", "16"]),
-    ("hashes", &["--hashes", "2"]),
-    ("memory", &["--memory", "32M"]),
-    ("time", &["--time", "1h"]),
-    ("ltl", &["--ltl", "served"]),
-    ("formula", &["--formula", "[] (x < 2)"]),
-    ("claim", &["--claim", "odd"]),
-    ("claim_file", &["--claim-file", "{folder}/other.never"]),
-    ("no_claim", &["--no-claim"]),
-    ("acceptance", &["--acceptance"]),
-    ("no_acceptance", &["--no-acceptance"]),
-    ("non_progress", &["--non-progress"]),
-    ("fair", &["--fair"]),
-    ("no_deadlock", &["--no-deadlock"]),
-    ("empty_channels", &["--empty-channels"]),
-    ("no_assert", &["--no-assert"]),
-    ("switches", &["--switches", "1"]),
-    ("rounds", &["--rounds", "1"]),
-    ("method", &["--method", "direct"]),
-    ("method", &["--method", "explicit"]),
-    ("method", &["--method", "lazy"]),
-    ("method", &["--method", "eager"]),
-    ("target", &["--target", "T1"]),
-    ("dialect", &["--dialect", "boppo"]),
-    ("trace", &["--trace", "{folder}/out.trace"]),
-    ("certificate", &["--certificate", "{folder}/out.cert"]),
-    ("trails", &["--trails", "{folder}/out"]),
-    ("html", &["--html", "{folder}/out.html"]),
-    ("msc", &["--msc", "{folder}/out.svg"]),
-    ("graph", &["--graph", "{folder}/out.dot"]),
-    ("json", &["--json", "{folder}/out.json"]),
-    ("report", &["--report", "spin"]),
-    ("quiet", &["--quiet"]),
-];
+/// The words of all samples, each with the field of its option, and whether it need not make a difference.
+fn samples() -> Vec<(&'static str, Words, bool)> {
+    let all = CheckArguments::options().flat_map(|facts| {
+        let samples = facts.samples.iter().map(|words| (facts.field, *words, false));
+        samples.chain(facts.permissions.iter().map(|words| (facts.field, *words, true)))
+    });
+    let files = ModelFiles::offered().map(|format| {
+        let words = [format!("--{}", format.name), format!("{{folder}}/out.{}", format.name)];
+        // A sample is as long-lived as the others, which are constants.
+        let words = words.map(|word| &*word.leak());
+        (format.name, &*Box::leak(Box::new(words)) as Words, false)
+    });
+    all.chain(files).collect()
+}
 
 /// A folder with the three inputs.
 fn inputs() -> (PathBuf, Vec<PathBuf>) {
@@ -182,45 +121,13 @@ fn outcome(folder: &Path, file: &Path, options: &[&[&str]]) -> Result<String, St
 
 #[test]
 fn every_option_has_a_sample() {
-    let sampled: BTreeSet<&str> = SAMPLES.iter().map(|(field, _)| *field).collect();
+    let sampled: BTreeSet<&str> = samples().into_iter().map(|(field, ..)| field).collect();
     let command = Cli::command();
     let check = command.find_subcommand("check").expect("there is a check");
     let all = check.get_arguments().map(|argument| argument.get_id().as_str());
     let all: BTreeSet<&str> = all.filter(|id| !["file", "help", "version"].contains(id)).collect();
     assert_eq!(sampled, all);
-    assert!(super::TABLE.iter().all(|row| all.contains(row.option)));
 }
-
-/// Options that permit, or ask for what is the case anyway, or have nothing to do on these inputs: they
-/// may be without an effect beside some others.
-const MAY_BE_WITHOUT_EFFECT: &[&str] = &[
-    // Permissions.
-    "--threads",
-    "--memory",
-    "--time",
-    "--every",
-    "--backend",
-    "--store",
-    "--bits",
-    "--hashes",
-    // Nothing is merged or reset in these models.
-    "--no-merge",
-    "--no-reset",
-    // As things are by default, or with the other option.
-    "--por on",
-    "--no-acceptance",
-    "--search dfs",
-    "--first",
-    "--iterate",
-    "--max-errors",
-    "--no-claim",
-    "--no-deadlock",
-    "--switches",
-    "--rounds",
-    "--method",
-    "--target",
-    "--dialect",
-];
 
 /// Options beside which little is left to see: a single line, or the properties of one model.
 const LITTLE_TO_SEE: &[&str] = &["--quiet", "--fair", "--claim", "--ltl", "--formula"];
@@ -228,14 +135,15 @@ const LITTLE_TO_SEE: &[&str] = &["--quiet", "--fair", "--claim", "--ltl", "--for
 #[test]
 fn all_pairs_are_honoured_or_refused() {
     let (folder, files) = inputs();
+    let all = samples();
     let (mut runs, mut refused) = (0, 0);
     // For an option beside another one: whether it made a difference on some input.
     let mut effects: BTreeMap<(String, String), bool> = BTreeMap::new();
     for file in &files {
         let alone: Vec<_> =
-            SAMPLES.iter().map(|(_, option)| outcome(&folder, file, &[option])).collect();
-        for (one, (field, option)) in SAMPLES.iter().enumerate() {
-            for (two, (other_field, other)) in SAMPLES.iter().enumerate().skip(one) {
+            all.iter().map(|(_, option, _)| outcome(&folder, file, &[option])).collect();
+        for (one, (field, option, _)) in all.iter().enumerate() {
+            for (two, (other_field, other, _)) in all.iter().enumerate().skip(one) {
                 if field == other_field {
                     continue;
                 }
@@ -255,8 +163,10 @@ fn all_pairs_are_honoured_or_refused() {
     let _ = std::fs::remove_dir_all(&folder);
     let silent = effects.into_iter().filter(|(_, differs)| !differs).map(|(pair, _)| pair);
     let is_one_of = |list: &[&str], line: &str| list.iter().any(|flag| line.starts_with(flag));
+    let permissions: BTreeSet<String> =
+        all.iter().filter(|sample| sample.2).map(|(_, words, _)| words.join(" ")).collect();
     let explained = |(option, beside): &(String, String)| {
-        is_one_of(MAY_BE_WITHOUT_EFFECT, option) || is_one_of(LITTLE_TO_SEE, beside)
+        permissions.contains(option) || is_one_of(LITTLE_TO_SEE, beside)
     };
     let silent = silent.filter(|pair| !explained(pair));
     let silent: Vec<_> = silent.map(|(a, b)| format!("{a} beside {b}")).collect();

@@ -2,18 +2,22 @@
 
 mod cargo;
 mod check;
+mod combination;
+mod files;
 mod given;
 mod run;
 mod values;
 
 pub(crate) use cargo::CargoArguments;
 pub(crate) use check::{CheckArguments, ModelArguments};
+pub(crate) use combination::Subject;
+#[cfg(test)]
+pub(crate) use combination::Words;
+#[cfg(test)]
+pub(crate) use files::ModelFiles;
 pub(crate) use given::Given;
-pub(crate) use run::{ProgramArguments, RunArguments, RunBackend, RunMemory, RunSearch};
-pub(crate) use values::{
-    Backend, Compat, Method, Pauses, ReportForm, SearchOrder, StdLocks, StoreKind, Switch,
-    Translation,
-};
+pub(crate) use run::{ProgramArguments, RunArguments};
+pub(crate) use values::{Method, ReportForm, StoreKind, Switch, Translation};
 
 use crate::spin_text::Shown;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -85,15 +89,14 @@ const OPTIONAL_VALUES: [&str; 2] = ["--json", "--iterate"];
 
 /// `check --json model.pml` means the model, not a file for the report: an option whose value may be
 /// left out moves behind a model that follows it.
-pub(crate) fn with_model_first(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+pub(crate) fn with_model_first(
+    words: impl Iterator<Item = OsString>,
+    is_model: fn(&Path) -> bool,
+) -> Vec<OsString> {
     let mut words: Vec<OsString> = words.collect();
-    let is_model = |word: &OsString| {
-        let extension = Path::new(word).extension();
-        extension.is_some_and(|e| e == "pml" || e == "bp" || e == "pds")
-    };
     for at in (1..words.len().saturating_sub(1)).rev() {
         let optional = OPTIONAL_VALUES.iter().any(|option| words[at] == *option);
-        if optional && is_model(&words[at + 1]) {
+        if optional && is_model(Path::new(&words[at + 1])) {
             words.swap(at, at + 1);
         }
     }
@@ -386,7 +389,9 @@ mod tests {
     #[test]
     fn a_model_is_never_the_value_of_an_option() {
         let ordered = |line: &str| {
-            let words = with_model_first(line.split(' ').map(OsString::from));
+            let words = with_model_first(line.split(' ').map(OsString::from), |path| {
+                path.extension().is_some_and(|extension| extension == "pml")
+            });
             words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(

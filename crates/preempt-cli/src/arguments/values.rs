@@ -5,24 +5,11 @@ use clap::builder::PossibleValue;
 use preempt_check::Sampler;
 use preempt_check::search::SAMPLERS;
 use std::sync::LazyLock;
-use std::time::Duration;
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Switch {
     On,
     Off,
-}
-
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pauses {
-    Any,
-    Kept,
-}
-
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StdLocks {
-    Whole,
-    Steps,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,17 +85,6 @@ pub(crate) enum Translation {
     Eager,
 }
 
-/// `4`, or `auto` for as many as the machine runs at once.
-pub(super) fn parse_threads(text: &str) -> Result<usize, String> {
-    if text == "auto" {
-        return Ok(std::thread::available_parallelism().map_or(1, usize::from));
-    }
-    match text.parse::<usize>() {
-        Ok(0) | Err(_) => Err("a number of threads from 1 on, or `auto`".into()),
-        Ok(threads) => Ok(threads),
-    }
-}
-
 /// `512M`, `8G`, `1000000B`. A number alone would be read as bytes by some and as megabytes by others.
 pub(super) fn parse_size(text: &str) -> Result<u64, String> {
     let whole = text.trim();
@@ -128,21 +104,6 @@ pub(super) fn parse_size(text: &str) -> Result<u64, String> {
         return Err("a size must be larger than 0".into());
     }
     Ok((number * factor as f64) as u64)
-}
-
-/// `90s`, `1.5m`, `1h`, `250ms`; a bare number counts seconds.
-pub(super) fn parse_time(text: &str) -> Result<Duration, String> {
-    let at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
-    let seconds = match &text[at..] {
-        "" | "s" => 1.0,
-        "ms" => 0.001,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        unit => return Err(format!("`{unit}` is not a unit of time (ms, s, m, h)")),
-    };
-    let number: f64 =
-        text[..at].parse().map_err(|_| format!("`{text}` is not a time such as 90s"))?;
-    Duration::try_from_secs_f64(number * seconds).map_err(|_| format!("`{text}` is out of range"))
 }
 
 /// One of several jobs, counted from 1.
@@ -167,17 +128,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_and_times() {
+    fn sizes_have_units() {
         assert_eq!(parse_size("512M"), Ok(512 << 20));
         assert_eq!(parse_size("1.5GiB"), Ok(3 << 29));
         assert_eq!(parse_size("2000B"), Ok(2000));
         assert!(parse_size("2000").is_err_and(|why| why.contains("2000M")));
         assert!(parse_size("many").is_err());
         assert!(parse_size("-1").is_err());
-        assert_eq!(parse_time("90"), Ok(Duration::from_secs(90)));
-        assert_eq!(parse_time("10m"), Ok(Duration::from_secs(600)));
-        assert_eq!(parse_time("250ms"), Ok(Duration::from_millis(250)));
-        assert!(parse_time("3 fortnights").is_err());
-        assert!(parse_time("-3s").is_err());
     }
 }

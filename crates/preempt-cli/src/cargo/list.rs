@@ -1,7 +1,7 @@
 //! The list of tests with their verdicts, as `cargo test` has one.
 
 use super::{plain, search};
-use crate::arguments::{CargoArguments, Pauses};
+use crate::arguments::CargoArguments;
 use crate::failure::Failure;
 use crate::output::{complain, print, print_exactly, write};
 use crate::run::{code, given, sources, text, words};
@@ -9,7 +9,7 @@ use crate::terminal::{self, ProgressLine};
 use preempt_cargo::{Program, Std, Test, export};
 use preempt_core::{Stop, Trace, Verdict, counted};
 use preempt_report::json::{self, Subject};
-use preempt_report::{Page, SavedTrace, page, summary};
+use preempt_report::{Page, SavedTrace, summary};
 use preempt_run::{Answer, Options};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -121,7 +121,7 @@ impl<'a> List<'a> {
             }
         };
         if answer.threads < 2
-            && options.replay.is_none()
+            && options.search.replay.is_none()
             && answer.claim.verdict == Verdict::Inconclusive(Stop::Unsupported)
             && let Some(claim) = plain::run(&options, &answer.claim.property)
         {
@@ -155,7 +155,7 @@ impl<'a> List<'a> {
         let claim = &answer.claim;
         let file = options.program.to_string_lossy();
         let name = Some(test.name.as_str());
-        let subject = Subject { file: &file, bound: options.bound, test: name };
+        let subject = Subject { file: &file, bound: options.search.most_preemptions(), test: name };
         let machine = json::report(subject, std::slice::from_ref(claim)) + "\n";
         match &self.arguments.search.json {
             Some(None) => print_exactly(&machine),
@@ -211,11 +211,13 @@ impl<'a> List<'a> {
             folder.join(stem.with_extension(extension).file_name().unwrap_or_default())
         };
         let file = options.program.to_string_lossy();
-        if let Some(folder) = &self.arguments.search.html {
-            let sources = sources(claim);
-            let title = format!("{program_name}: {}", test.name);
-            let html = page(&Page { title: &title, claim, trace: None, sources: &sources });
-            results.push(write_in(folder, &place(folder, "html"), &html));
+        let title = format!("{program_name}: {}", test.name);
+        let sources = sources(claim);
+        let shown = Page { title: &title, claim, trace: None, sources: &sources };
+        for (format, folder) in &self.arguments.search.files.0 {
+            if let Some(text) = (format.render)(&shown) {
+                results.push(write_in(folder, &place(folder, format.name), &text));
+            }
         }
         if let (Some(folder), Some(saved)) =
             (&self.arguments.search.trace, SavedTrace::of(&file, &words(options), claim))
@@ -266,7 +268,7 @@ impl<'a> List<'a> {
                 counts.ignored,
                 self.begin.elapsed().as_secs_f64()
             ));
-            if self.arguments.search.pauses == Pauses::Kept {
+            if self.arguments.search.options.keeps_pauses() {
                 print(
                     "pauses and timeouts of 10 ms and more ended in the order of their times \
                      (--pauses kept)\n",

@@ -7,7 +7,7 @@ mod list;
 mod plain;
 mod search;
 
-use crate::arguments::{CargoArguments, Switch};
+use crate::arguments::CargoArguments;
 use crate::failure::Failure;
 use crate::output::{complain, print};
 use crate::terminal::INTERRUPTED;
@@ -46,10 +46,7 @@ pub(crate) fn run(words: &[OsString]) -> Result<ExitCode, Failure> {
     let toolchain =
         Toolchain::find(folder.unwrap_or(Path::new(".")), &mut begin).map_err(Failure::Input)?;
     let std = toolchain.std.clone();
-    let races = match arguments.search.races {
-        Switch::On => Races::On,
-        Switch::Off => Races::Off,
-    };
+    let races = if arguments.search.options.races { Races::On } else { Races::Off };
     let (kind, only_build, command) = (line.kind, line.only_build, line.for_cargo());
     let selection = selection(&line, &arguments);
     let own = line.own.clone();
@@ -100,7 +97,7 @@ fn said(failure: preempt_cargo::Failure) -> Failure {
 }
 
 fn check(line: &Line, arguments: &CargoArguments) -> Result<(), Failure> {
-    crate::run::check(&arguments.search)?;
+    crate::run::check(&arguments.search.options)?;
     let wrong = |message: &str| Err(Failure::Input(message.into()));
     match line.kind {
         Kind::Test if !arguments.program.is_empty() => {
@@ -109,7 +106,7 @@ fn check(line: &Line, arguments: &CargoArguments) -> Result<(), Failure> {
         Kind::Nextest if !arguments.program.is_empty() || !arguments.filters.is_empty() => {
             wrong("nextest selects tests by what comes before --")
         }
-        Kind::Nextest if arguments.search.replay.is_some() => {
+        Kind::Nextest if arguments.search.options.replay.is_some() => {
             wrong("`preempt cargo test` repeats schedules")
         }
         Kind::Run if !arguments.filters.is_empty() => {
@@ -149,7 +146,7 @@ fn all(
         .iter()
         .map(|(_, tests)| tests.iter().filter(|test| selection.runs(test)).count())
         .sum();
-    if arguments.search.replay.is_some() && run != 1 {
+    if arguments.search.options.replay.is_some() && run != 1 {
         return Err(Failure::Input(format!(
             "a schedule belongs to one test, but {run} tests are selected; name it with --exact"
         )));

@@ -23,7 +23,7 @@ pub(super) fn run(options: &Options, property: &str) -> Option<Claim> {
         command.env_clear().envs(variables.iter().map(|(name, value)| (name, value)));
     }
     command.env(THREADS_FILE, &made).stdin(Stdio::null());
-    command.stdout(if options.output { Stdio::inherit() } else { Stdio::null() });
+    command.stdout(if options.search.shows_output() { Stdio::inherit() } else { Stdio::null() });
     let mut child = command.stderr(Stdio::piped()).spawn().ok()?;
     let pipe = child.stderr.take()?;
     let reader = std::thread::spawn(move || {
@@ -32,7 +32,7 @@ pub(super) fn run(options: &Options, property: &str) -> Option<Claim> {
         let _ = pipe.take(1 << 20).read_to_string(&mut text);
         text
     });
-    let deadline = begin + options.time.unwrap_or(super::search::TIME);
+    let deadline = begin + options.search.time.unwrap_or(super::search::TIME);
     let status = loop {
         if let Some(status) = child.try_wait().ok()? {
             break status;
@@ -48,7 +48,8 @@ pub(super) fn run(options: &Options, property: &str) -> Option<Claim> {
         return None;
     }
     let text = reader.join().unwrap_or_default();
-    let failed = !status.success() && (options.exit_code || status.code().is_none_or(|c| c == 101));
+    let failed =
+        !status.success() && (options.search.exit_code || status.code().is_none_or(|c| c == 101));
     let said: Vec<&str> = text.lines().map(str::trim).collect();
     let said = said.into_iter().filter(|line| !line.is_empty() && !line.starts_with("note: "));
     let message = match said.collect::<Vec<_>>().join(", ") {

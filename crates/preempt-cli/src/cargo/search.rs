@@ -2,10 +2,10 @@
 
 use crate::arguments::CargoArguments;
 use crate::failure::Failure;
-use crate::run::{options, search};
+use crate::run::{search, with_input};
 use preempt_cargo::{Program, Std, Test, export};
 use preempt_core::{Stop, Verdict, ViolationKind};
-use preempt_run::{Answer, Options, Watch};
+use preempt_run::{Answer, Options, SearchOptions, Watch};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,17 +19,18 @@ pub(super) fn request(arguments: &CargoArguments, program: &Program, test: &Test
         true => program.arguments.clone(),
         false => vec![OsString::from(&test.name)],
     };
-    let mut wanted = arguments.search.clone();
+    let mut wanted = with_input(&arguments.search.options);
     wanted.time = wanted.time.or(Some(TIME)).filter(|_| wanted.replay.is_none());
-    let started = Options {
+    // A test that is a program of its own says by its exit code that it fails.
+    wanted.exit_code |= program.is_test;
+    Options {
+        program: program.path.clone(),
+        arguments: words,
         folder: Some(program.folder.clone()),
         variables: Some(variables(program)),
-        ..Options::new(program.path.clone(), words)
-    };
-    let asked = options(&wanted, started);
-    // A test that is a program of its own says by its exit code that it fails.
-    let is_test = program.is_test;
-    Options { exit_code: asked.exit_code || is_test, budget: true, ..asked }
+        budget: true,
+        search: wanted,
+    }
 }
 
 /// What cargo would start it with, and the runtime of this version of preempt. A backtrace would be
@@ -64,10 +65,13 @@ pub(super) fn explore(
     watch: Watch<'_>,
 ) -> Result<(Answer, Options), Failure> {
     let options = request(arguments, program, test);
-    if options.replay.is_none()
+    if options.search.replay.is_none()
         && let Some(schedule) = export::read(&exported(program, test))
     {
-        let first = Options { replay: Some(schedule), time: Some(TIME), ..options.clone() };
+        let kept = (Some(schedule), Some(TIME));
+        let search_of_one =
+            SearchOptions { replay: kept.0, time: kept.1, ..options.search.clone() };
+        let first = Options { search: search_of_one, ..options.clone() };
         if let Ok(mut answer) = search(&first, None)
             && answer.claim.violation.is_some()
         {
@@ -84,7 +88,7 @@ pub(super) fn explore(
 /// Takes back what cannot be relied on, and says what was left out.
 pub(super) fn qualify(answer: &mut Answer, options: &Options, std: &Std, foreign: &[String]) {
     let claim = &mut answer.claim;
-    if !options.races {
+    if !options.search.races {
         claim.notes.push("data races were not looked for: only atomic operations are seen".into());
     }
     if answer.threads < 2 {

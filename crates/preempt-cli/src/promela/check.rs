@@ -1,12 +1,13 @@
 //! `preempt check model.pml`: from the command line to the report.
 
 use super::{failed, load_with, sources, trails};
-use crate::applicability::{self, Subject};
+use crate::applicability;
+use crate::arguments::Subject;
 use crate::arguments::{CheckArguments, StoreKind, Switch};
 use crate::failure::Failure;
 use crate::output::{self, Report};
 use crate::request::{self, Watcher};
-use crate::{card, deadline, graph, spread};
+use crate::{card, deadline, graph, meant, spread};
 use preempt_core::{Claim, Step};
 use preempt_promela::model::Model;
 use preempt_report::spin::{Cycles, Heading, Never, Store};
@@ -16,25 +17,27 @@ use std::process::ExitCode;
 
 /// Checks a model, reports, and gives the exit code.
 pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
+    meant::a_model(&arguments.model.file)?;
+    applicability::check(arguments, Subject::Promela)?;
     deadline::start(arguments);
-    let quiet = arguments.quiet || arguments.json.is_some();
-    let mut model = load_with(&arguments.model, arguments.claim_file.as_deref(), quiet)?;
-    let selected = select(&mut model, &request::selection(arguments)).map_err(failed)?;
+    let quiet = arguments.output.quiet || arguments.output.json.is_some();
+    let mut model = load_with(&arguments.model, arguments.properties.claim_file.as_deref(), quiet)?;
+    let selected = select(&mut model, &arguments.properties.selection()).map_err(failed)?;
     let subjects: Vec<Subject> = selected.iter().map(|property| subject(*property)).collect();
     applicability::check_all(arguments, &subjects)?;
     deadline::expect(selected.iter().map(|property| property.in_brief(&model)).collect());
-    let watcher = Watcher::new(arguments.quiet);
+    let watcher = Watcher::new(arguments.output.quiet);
     let listener = |event: Event<'_>| watcher.see(event);
     let control = &request::control(arguments, &listener);
     let settings = &request::settings(arguments);
-    let mut request = request::request(arguments);
+    let mut request = arguments.request();
     let spread = spread::over(arguments, &model)?;
     request.elsewhere = spread.elsewhere();
     // A card makes some searches; the others are made here.
     let mut beside = request.clone();
-    if arguments.gpu {
+    if arguments.search.gpu {
         request.elsewhere = Some(card::open(arguments, &model, settings, control)?);
-        beside.reduction = request::reduction(arguments, false);
+        beside.reduction = arguments.search.reduction(false);
     }
     let checker = Checker { model: &model, settings, request: &request, control };
     let beside = Checker { model: &model, settings, request: &beside, control };
@@ -42,19 +45,19 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     let (mut trail, mut saved) = (None, 0);
     let mut seconds = 0.0;
     for property in selected {
-        let on_card = !arguments.gpu || property == Property::Safety;
+        let on_card = !arguments.search.gpu || property == Property::Safety;
         let checker = if on_card { &checker } else { &beside };
-        let Checked { property, mut claim } = checker.check(property).map_err(failed)?;
+        let Checked { property, mut claim, .. } = checker.check(property).map_err(failed)?;
         if trail.is_none() && wants_trail(arguments) {
             trail = checker.trail(property, &claim).map_err(failed)?;
         }
-        if let Some(prefix) = &arguments.trails
+        if let Some(prefix) = &arguments.output.trails
             && claim.violation.is_some()
         {
             claim.notes.push(trails::save(prefix, checker, property, &claim, &mut saved)?);
         }
         claim.notes.extend(applicability::notes(arguments, subject(property)));
-        if matches!(property, Property::Claim(_)) && !arguments.acceptance {
+        if matches!(property, Property::Claim(_)) && !arguments.properties.acceptance {
             claim.notes.push(ACCEPTED.into());
         }
         output::account_for_time(arguments, &mut claim, seconds);
@@ -79,7 +82,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
         certificate: None,
     };
     let code = output::report(&report)?;
-    if let Some(path) = &arguments.graph {
+    if let Some(path) = &arguments.output.graph {
         let interpreter = promela::plain(&model, settings, control).map_err(failed)?;
         let found = claims.iter().find_map(|claim| claim.violation.as_ref());
         graph::write(&interpreter, found.map(|found| &found.trace), path)?;
@@ -98,19 +101,19 @@ pub(crate) fn check_execution(
     execution: (&[Step], Option<usize>),
     promises: bool,
 ) -> Result<Claim, Failure> {
-    let selected = select(model, &request::selection(arguments)).map_err(failed)?;
+    let selected = select(model, &arguments.properties.selection()).map_err(failed)?;
     let property = selected.first().copied().unwrap_or(Property::Safety);
-    let watcher = Watcher::new(arguments.quiet);
+    let watcher = Watcher::new(arguments.output.quiet);
     let listener = |event: Event<'_>| watcher.see(event);
     let control = &request::control(arguments, &listener);
-    let (request, settings) = (&request::request(arguments), &request::settings(arguments));
+    let (request, settings) = (&arguments.request(), &request::settings(arguments));
     let checker = Checker { model, settings, request, control };
     checker.check_execution(property, execution, promises).map_err(failed)
 }
 
 /// Whether the counterexample is to be saved as a trail of Spin.
 fn wants_trail(arguments: &CheckArguments) -> bool {
-    let path = arguments.trace.as_ref();
+    let path = arguments.output.trace.as_ref();
     path.is_some_and(|path| path.extension().is_some_and(|extension| extension == "trail"))
 }
 
@@ -175,20 +178,19 @@ fn heading(
         Property::Acceptance | Property::Formula(_) | Property::Claim(_) => Cycles::Acceptance,
         Property::Completion(_) | Property::Safety => Cycles::None,
     };
-    let unreduced = |note: &String| note.starts_with("no partial-order reduction");
     Heading {
         never,
         cycles,
-        assertions: !arguments.no_assert,
-        fair: arguments.fair,
-        ends: !arguments.no_deadlock,
-        reduced: arguments.por != Some(Switch::Off) && !claim.notes.iter().any(unreduced),
-        store: match arguments.store {
+        assertions: !arguments.properties.no_assert,
+        fair: arguments.properties.fair,
+        ends: !arguments.properties.no_deadlock,
+        reduced: arguments.search.por != Some(Switch::Off) && !claim.statistics.unreduced,
+        store: match arguments.limits.store {
             None | Some(StoreKind::Exact) => Store::Full,
             Some(StoreKind::Tree | StoreKind::ClearyTree) => Store::Compressed,
             Some(StoreKind::Compact) => Store::HashCompact,
             Some(StoreKind::Bitstate) => Store::Bitstate,
         },
-        bound: arguments.bound,
+        bound: arguments.bounds.bound,
     }
 }

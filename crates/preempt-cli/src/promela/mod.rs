@@ -2,10 +2,14 @@
 
 pub(crate) mod check;
 mod embedded;
+#[cfg(feature = "serve")]
+mod origin;
+mod trails;
 
 #[cfg(any(feature = "serve", feature = "lsp"))]
 pub(crate) use embedded::attach;
-mod trails;
+#[cfg(feature = "serve")]
+pub(crate) use origin::origin;
 
 use crate::arguments::ModelArguments;
 use crate::failure::Failure;

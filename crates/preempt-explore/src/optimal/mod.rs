@@ -9,7 +9,8 @@
 //! Differs from the paper: operations may be disabled and enabled again (locks, condition
 //! variables, channels, joins); see `trace`. Threads may have alternatives; see `wakeup`. A panic
 //! ends the execution, so it depends on everything; a thread that unwinds is not interrupted, so
-//! its steps until it has caught the panic are one event.
+//! its steps until it has caught the panic are one event. A loop that waits by yielding goes on when *any* of the objects that it
+//! has read is changed, which no partial order expresses: a program with one is left to the default strategy, by graphs.
 //!
 //! Invariant: a thread sleeps in a state if every execution that continues with it was explored.
 //! An execution in which all enabled threads sleep would repeat a graph; the wakeup trees see to
@@ -22,8 +23,8 @@ mod wakeup;
 use crate::mutation::{self, Mutation};
 use crate::schedule::without_preemption;
 use crate::{
-    Driver, Effect, Ending, ExecutionState, Halt, Mismatch, Move, Next, Program, Run, Session,
-    ThreadId,
+    Action, Driver, Effect, Ending, ExecutionState, Halt, Mismatch, Move, Next, Program, Run,
+    Session, ThreadId, forward,
 };
 use node::{Done, Happened, Node};
 use trace::{Order, footprint};
@@ -36,6 +37,9 @@ pub fn explore<P: Program>(session: &mut Session<'_, P>) -> Halt {
     loop {
         search.depth = 0;
         let mut ending = session.execute(&mut search);
+        if search.waits {
+            return forward::explore(session);
+        }
         search.keep();
         if let Some(mismatch) = search.mismatch.take() {
             ending = Ending::Nondeterminism(mismatch);
@@ -67,6 +71,8 @@ struct Optimal {
     segments: Vec<Done>,
     spare: Vec<ExecutionState>,
     mismatch: Option<Mismatch>,
+    /// Whether a thread has come to a yield.
+    waits: bool,
 }
 
 impl Optimal {
@@ -232,6 +238,7 @@ impl Driver for Optimal {
         effects: &[Effect],
         next: &Next,
     ) -> Result<(), Mismatch> {
+        self.waits |= matches!(next, Next::Operation(o) if o.action == Action::Yield);
         if self.depth > self.known {
             self.segments.push((thread, effects.into(), *next));
         }

@@ -5,9 +5,8 @@
 //! it was disabled before the unlock it waited for; then the event to turn around is the one
 //! before on the same object, and so on, until the operation was enabled.
 //!
-//! A loop that yields waits for *any* of the objects it has read to change, which no partial
-//! order can express. Yields are therefore not ordered after what enabled them; sequences with
-//! yields are tried out on the state instead.
+//! Whether a wait may time out depends on what other threads can do, which no partial order expresses:
+//! sequences with timeouts are tried out on the state instead.
 
 use super::node::Node;
 use super::wakeup::{Footprint, Item};
@@ -338,11 +337,7 @@ impl<'a> Order<'a> {
             .filter(|&i| !self.ordered(earlier, i) && !self.nodes[i].event.footprint.last)
             .filter(|&i| without.is_none_or(|other| !self.ordered(other, i)))
             .collect();
-        let doubtful = |i: &usize| {
-            let step = self.nodes[*i].event.steps[0].0;
-            let action = self.nodes[*i].state.thread(step.thread).operation.action;
-            action == Action::Yield || step.choice == Move::TIMEOUT
-        };
+        let doubtful = |i: &usize| self.nodes[*i].event.steps[0].0.choice == Move::TIMEOUT;
         let mut step = later.step;
         let mut alternatives = 1;
         let mut footprint = later.footprint.clone();

@@ -38,6 +38,8 @@ pub struct Checked {
     pub property: Property,
     /// The answer.
     pub claim: Claim,
+    /// Why it may hold for a reason that was not intended; each is also among the notes.
+    pub vacuous: Vec<String>,
 }
 
 impl Checker<'_> {
@@ -87,7 +89,9 @@ impl Checker<'_> {
             self.observe(property, &mut claim);
         }
         let system: &dyn System = native.as_ref().map_or(&interpreter, |native| native);
-        notes.extend(self.vacuity(property, &interpreter, system, &claim));
+        notes.extend(self.without_assertions(property, interpreter.program(), &claim));
+        let vacuous = self.vacuity(property, &interpreter, system, &claim);
+        notes.extend(vacuous.iter().cloned());
         if matches!(claim.verdict, Verdict::Holds | Verdict::HoldsWithinBound(_)) {
             claim.statistics.statements = statements(&interpreter);
         }
@@ -96,7 +100,7 @@ impl Checker<'_> {
             self.warn_of_nothing(&interpreter, &mut claim);
         }
         claim.notes.splice(0..0, notes);
-        Ok(Checked { property, claim })
+        Ok(Checked { property, claim, vacuous })
     }
 
     fn search(

@@ -231,6 +231,7 @@ impl Job<'_> {
             };
         }
         if let Some(reason) = unreduced {
+            claim.statistics.unreduced = true;
             claim.notes.push(format!("no partial-order reduction: {reason}"));
         }
         if automaton.has_accepting_cycle() && claim.verdict == Verdict::Holds {

@@ -22,7 +22,27 @@ const SHARE: f64 = 0.2;
 const MOST_BYTES: usize = 256 << 20;
 
 impl Checker<'_> {
-    /// What to be careful about in the answer to a question.
+    /// What was not checked of a model that holds because it has no assertion.
+    pub(super) fn without_assertions(
+        &self,
+        property: Property,
+        program: &Program,
+        claim: &Claim,
+    ) -> Option<String> {
+        let holds = matches!(claim.verdict, Verdict::Holds | Verdict::HoldsWithinBound(_));
+        let is_about_ends = property == Property::Safety && self.request.deadlocks;
+        let ends = match self.settings.empty_channels {
+            true => "invalid end states, messages left behind",
+            false => "invalid end states",
+        };
+        (holds && is_about_ends && !has_assertions(program)).then(|| {
+            format!(
+                "the model has no assertion: {ends} and runtime errors are all that was checked"
+            )
+        })
+    }
+
+    /// Why a property may hold for a reason that was not intended.
     pub(super) fn vacuity(
         &self,
         property: Property,
@@ -35,16 +55,6 @@ impl Checker<'_> {
         }
         let program = interpreter.program();
         match property {
-            Property::Safety if self.request.deadlocks && !has_assertions(program) => {
-                vec![format!(
-                    "the model has no assertion: {} and runtime errors are all that was checked",
-                    if self.settings.empty_channels {
-                        "invalid end states, messages left behind"
-                    } else {
-                        "invalid end states"
-                    }
-                )]
-            }
             Property::Claim(index) if accepts_nothing(program, index) => vec![
                 "vacuous: the never claim has no `accept` label and no end, so that it accepts no execution of any model".into(),
             ],

@@ -54,6 +54,7 @@ pub fn note_reduction(
     finding: &mut Finding,
 ) {
     if let Some(why) = why_unreduced(system, options, budget) {
+        finding.statistics.unreduced = true;
         finding.notes.push(format!("no partial-order reduction: {why}"));
     }
 }

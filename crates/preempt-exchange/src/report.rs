@@ -1,32 +1,86 @@
-//! What a program's own search reports, as the library in it has written it.
+//! The report of a search of a program's executions.
+//!
+//! Addresses stay numbers: the library in the program knows nothing of debug information, and preempt turns them into lines
+//! of source.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+
+/// Why a search came back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Halt {
+    /// Everything within the bounds was searched.
+    Done,
+    /// A violation was found.
+    Failure,
+    /// Time is up.
+    Time,
+    /// The user interrupted it.
+    Interrupted,
+    /// As many executions as were allowed.
+    Executions,
+    /// As many states as fit into memory.
+    States,
+    /// More became known about the program, and the search was not begun again.
+    Restart,
+    /// The program was killed with its search.
+    Killed,
+}
+
+/// What ended an execution.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Nothing out of the ordinary.
+    None,
+    /// `assert` failed, or a Rust test or program ends by a panic.
+    Assertion,
+    /// `abort` was called, also by an exception that nothing catches.
+    Abort,
+    /// A signal that ends the program.
+    Signal,
+    /// All threads that are left wait for each other.
+    Deadlock,
+    /// Threads run for ever without getting anywhere, or one computes without end.
+    Livelock,
+    /// Two accesses to the same memory that nothing orders.
+    DataRace,
+    /// Memory was used after it was freed.
+    UseAfterFree,
+    /// Memory was freed twice.
+    DoubleFree,
+    /// Memory was never freed.
+    Leak,
+    /// The program ended with an exit code other than 0.
+    ExitCode,
+    /// A synchronisation object was used in a way that is undefined.
+    Misuse,
+    /// The execution has more steps than are allowed.
+    StepLimit,
+    /// After the same observations a thread did something else.
+    Nondeterminism,
+    /// The program does something that is not modelled.
+    Unsupported,
+}
 
 /// The report.
-#[derive(Deserialize, Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Found {
     /// Why the search came back.
-    pub halt: String,
+    pub halt: Halt,
     /// Whether no further execution exists.
     pub exhausted: bool,
     /// Executions of the program.
     pub executions: u64,
     /// Complete happens-before graphs.
     pub graphs: u64,
-    /// States visited, most of them without running the program.
-    pub states: u64,
-    /// How often the search began again with more knowledge.
-    pub restarts: u32,
     /// The most threads of any execution.
-    #[serde(default)]
     pub threads: usize,
     /// Time of the search.
     pub seconds: f64,
     /// Memory of the search.
     pub memory: u64,
-    /// How executions were repeated.
-    pub backend: String,
-    /// Why they were not repeated in the process.
+    /// Why executions were not repeated in the process.
     pub forked_because: Option<String>,
     /// Places of plain accesses that became scheduling points.
     pub racy: u64,
@@ -35,7 +89,6 @@ pub struct Found {
     /// Whether the program has memory orders that allow stale choices, and these were explored.
     pub weak: bool,
     /// What was left out although it is within the bounds.
-    #[serde(default)]
     pub unexplored: Vec<String>,
     /// Lines worth knowing.
     pub notes: Vec<String>,
@@ -46,7 +99,6 @@ pub struct Found {
     /// Whether the program does different things after the same observations.
     pub nondeterministic: bool,
     /// Whether everything with fewer stale choices than the failing execution was searched.
-    #[serde(default)]
     pub fewer_stale: bool,
     /// What was expected of the failing execution.
     pub expected: Option<String>,
@@ -54,14 +106,12 @@ pub struct Found {
     pub strayed: Option<Standing>,
     /// Where the last execution stood when time was up.
     pub unfinished: Option<Standing>,
-    /// Preemptions of the failing execution.
-    pub least: u32,
     /// The failing execution, repeated.
     pub evidence: Option<Evidence>,
 }
 
 /// Where an execution stood when it was left.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Standing {
     /// How many steps it had made.
     pub steps: u64,
@@ -72,7 +122,7 @@ pub struct Standing {
 }
 
 /// What was covered up to one bound.
-#[derive(Deserialize, Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Row {
     /// Most stale choices.
     pub stale: u32,
@@ -85,7 +135,7 @@ pub struct Row {
 }
 
 /// A part of the process.
-#[derive(Deserialize, Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Module {
     /// The file; empty for the program itself.
     pub path: String,
@@ -94,10 +144,10 @@ pub struct Module {
 }
 
 /// Something that the library found wrong.
-#[derive(Deserialize, Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Trouble {
-    /// The kind, as in reports.
-    pub kind: String,
+    /// What it is.
+    pub kind: Kind,
     /// One sentence.
     pub message: String,
     /// Where.
@@ -107,12 +157,11 @@ pub struct Trouble {
     /// The place, where the program itself has told it.
     pub place: Option<Place>,
     /// The calls that led there, the innermost first.
-    #[serde(default)]
     pub frames: Vec<u64>,
 }
 
 /// A place that a program tells.
-#[derive(Deserialize, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Place {
     /// The file, as the compiler was given it.
     pub file: String,
@@ -121,7 +170,7 @@ pub struct Place {
 }
 
 /// Another place that belongs to a trouble.
-#[derive(Deserialize, Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Other {
     /// What happened there.
     pub role: String,
@@ -130,10 +179,10 @@ pub struct Other {
 }
 
 /// One execution.
-#[derive(Deserialize, Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Evidence {
     /// How it ended.
-    pub kind: String,
+    pub kind: Kind,
     /// How to get there.
     pub schedule: String,
     /// Its preemptions.
@@ -144,8 +193,6 @@ pub struct Evidence {
     pub remedy: Vec<Stronger>,
     /// Whether the schedule could not be followed.
     pub diverged: bool,
-    /// What the program ended with.
-    pub exit_code: i32,
     /// What was wrong.
     pub trouble: Option<Trouble>,
     /// The two accesses of a race.
@@ -155,12 +202,11 @@ pub struct Evidence {
     /// The steps.
     pub events: Vec<Event>,
     /// The panics of a Rust program, in their order.
-    #[serde(default)]
     pub panics: Vec<Panic>,
 }
 
 /// A panic, which need not be a failure.
-#[derive(Deserialize, Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Panic {
     /// The thread.
     pub thread: usize,
@@ -171,7 +217,7 @@ pub struct Panic {
 }
 
 /// A memory order that a place in the program might have.
-#[derive(Deserialize, Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Stronger {
     /// Where.
     pub pc: u64,
@@ -180,42 +226,37 @@ pub struct Stronger {
 }
 
 /// One access of a race.
-#[derive(Deserialize, Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Access {
-    /// Who.
+    /// The thread.
     pub thread: usize,
     /// Where.
     pub pc: u64,
     /// Whether it writes.
     pub write: bool,
     /// On what.
-    #[serde(default)]
     pub address: u64,
     /// How many steps had been taken before.
-    #[serde(default)]
     pub step: usize,
     /// The calls that led there, the innermost first.
-    #[serde(default)]
     pub frames: Vec<u64>,
 }
 
 /// A thread at the end.
-#[derive(Deserialize, Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Thread {
     /// Its function.
     pub start: u64,
     /// The name that the program has given it, or nothing.
-    #[serde(default)]
     pub name: String,
     /// The calls that created it, the innermost first.
-    #[serde(default)]
     pub creation: Vec<u64>,
     /// What it waits for.
     pub waits: Option<Waits>,
 }
 
 /// A thread that did not end.
-#[derive(Deserialize, Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Waits {
     /// What it stands before.
     pub action: String,
@@ -226,14 +267,13 @@ pub struct Waits {
     /// The thread that holds it.
     pub holder: Option<usize>,
     /// The calls that led there, the innermost first.
-    #[serde(default)]
     pub frames: Vec<u64>,
 }
 
 /// One step.
-#[derive(Deserialize, Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Event {
-    /// Who.
+    /// The thread.
     pub thread: usize,
     /// Where.
     pub pc: u64,
@@ -258,19 +298,18 @@ pub struct Event {
     /// Which write an access read, where all writes are kept.
     pub source: Option<Source>,
     /// The calls that led there, the innermost first.
-    #[serde(default)]
     pub frames: Vec<u64>,
 }
 
 impl Event {
     /// Whether a comparison failed although it found what it expected.
-    pub(crate) fn fails_for_no_reason(&self) -> bool {
+    pub fn fails_for_no_reason(&self) -> bool {
         self.source.as_ref().is_some_and(|source| source.fails)
     }
 }
 
 /// Where a value comes from.
-#[derive(Deserialize, Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Source {
     /// Whether no interleaving does this.
     pub stale: bool,
@@ -282,4 +321,33 @@ pub struct Source {
     pub newest: Option<usize>,
     /// The value of that write.
     pub value: u64,
+}
+
+impl Found {
+    /// What is known of a search that left no report.
+    pub fn without_report(halt: Halt) -> Found {
+        Found {
+            halt,
+            exhausted: false,
+            executions: 0,
+            graphs: 0,
+            threads: 0,
+            seconds: 0.0,
+            memory: 0,
+            forked_because: None,
+            racy: 0,
+            rows: Vec::new(),
+            weak: false,
+            unexplored: Vec::new(),
+            notes: Vec::new(),
+            modules: Vec::new(),
+            unsupported: None,
+            nondeterministic: false,
+            fewer_stale: false,
+            expected: None,
+            strayed: None,
+            unfinished: None,
+            evidence: None,
+        }
+    }
 }
