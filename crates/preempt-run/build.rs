@@ -87,9 +87,12 @@ fn build(root: &Path, out: &Path) -> Result<PathBuf, String> {
         .args(["--config", "profile.release.panic=\"abort\""])
         .args(["--config", "profile.release.debug=false"])
         .args(["--config", &format!("profile.release.lto=\"{}\"", link_time_optimisation())]);
+    // Unoptimised is a first look at preempt, which should not wait for this library.
+    let (level, units) = if unoptimised() { (0, 16) } else { (3, 1) };
+    if unoptimised() {
+        command.args(["--config", "profile.release.opt-level=0"]);
+    }
     for package in PACKAGES.map(|package| format!("profile.release.package.{package}")) {
-        // Unoptimised is a first look at preempt, which should not wait for this library.
-        let (level, units) = if unoptimised() { (0, 16) } else { (3, 1) };
         command.args(["--config", &format!("{package}.opt-level={level}")]);
         command.args(["--config", &format!("{package}.codegen-units={units}")]);
     }
