@@ -8,6 +8,7 @@
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -183,6 +184,12 @@ fn measure(root: &Path, binary: &Path, words: &str, counter: Counter) -> Result<
 
 /// What a program prints, and the most memory that it had.
 fn with_peak(mut child: Child) -> Result<(String, f64)> {
+    // Read as it comes: a full pipe would stop the program.
+    let mut pipe = child.stdout.take().context("no standard output")?;
+    let reader = std::thread::spawn(move || {
+        let mut text = String::new();
+        pipe.read_to_string(&mut text).map(|_| text)
+    });
     let status = format!("/proc/{}/status", child.id());
     let mut peak = 0.0_f64;
     while child.try_wait()?.is_none() {
@@ -192,8 +199,8 @@ fn with_peak(mut child: Child) -> Result<(String, f64)> {
         peak = peak.max(kilobytes.unwrap_or(0.0) * 1024.0);
         std::thread::sleep(Duration::from_millis(2));
     }
-    let output = child.wait_with_output()?;
-    Ok((String::from_utf8_lossy(&output.stdout).into_owned(), peak))
+    let text = reader.join().map_err(|_| anyhow::anyhow!("its output cannot be read"))?;
+    Ok((text?, peak))
 }
 
 /// What of a report must not change: verdicts, and what was counted.

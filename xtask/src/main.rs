@@ -10,6 +10,7 @@ mod dependencies;
 mod imports;
 mod setup;
 mod tidy;
+mod words;
 
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};

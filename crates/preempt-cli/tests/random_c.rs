@@ -28,7 +28,7 @@ enum Action {
     Atomic(usize),
     /// Add atomically by comparing and exchanging until it works.
     Exchange(usize),
-    /// Store to a number that nobody relies on.
+    /// Store to a number that no thread relies on.
     Scratch,
     /// Read it, and do different things with the memory of a block of one's own.
     Look,
@@ -319,7 +319,7 @@ fn random_programs_have_the_same_counts_in_every_way() {
     assert!(violated > 0);
 }
 
-/// Who holds what at the end, by the steps of the execution, is what the remarks about a deadlock say.
+/// Which thread holds what at the end, by the steps of the execution, is what the remarks about a deadlock say.
 fn waits_name_the_holders(violation: &Value, name: &str) {
     let mut holders = std::collections::HashMap::new();
     let steps = violation["trace"].as_array().expect("steps");

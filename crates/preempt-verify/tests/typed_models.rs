@@ -19,7 +19,7 @@ const PROCESSES: usize = 3;
 #[derive(Clone, Debug)]
 struct Graph {
     starts: Vec<u8>,
-    /// By state: who moves where.
+    /// By state: which process moves where.
     edges: Vec<Vec<(usize, u8)>>,
     p: Vec<bool>,
     q: Vec<bool>,
