@@ -83,13 +83,16 @@ fn build(root: &Path, out: &Path) -> Result<PathBuf, String> {
     command
         .arg("--target-dir")
         .arg(&folder)
-        // A panic of ours inside somebody's program must end it, not unwind through it.
+        // A panic of ours inside a program under test must end it, not unwind through it.
         .args(["--config", "profile.release.panic=\"abort\""])
         .args(["--config", "profile.release.debug=false"])
         .args(["--config", &format!("profile.release.lto=\"{}\"", link_time_optimisation())]);
+    // Unoptimised is a first look at preempt, which should not wait for this library.
+    let (level, units) = if unoptimised() { (0, 16) } else { (3, 1) };
+    if unoptimised() {
+        command.args(["--config", "profile.release.opt-level=0"]);
+    }
     for package in PACKAGES.map(|package| format!("profile.release.package.{package}")) {
-        // Unoptimised is a first look at preempt, which should not wait for this library.
-        let (level, units) = if unoptimised() { (0, 16) } else { (3, 1) };
         command.args(["--config", &format!("{package}.opt-level={level}")]);
         command.args(["--config", &format!("{package}.codegen-units={units}")]);
     }
@@ -117,7 +120,7 @@ fn build(root: &Path, out: &Path) -> Result<PathBuf, String> {
 }
 
 /// Every step of a program crosses into the search: inlining across crates makes executions an eighth
-/// faster, and the build half as long again. That is for who installs preempt.
+/// faster, and the build half as long again. That pays where preempt is installed.
 fn link_time_optimisation() -> &'static str {
     match env::var("PROFILE").as_deref() {
         Ok("release") => "fat",

@@ -20,7 +20,7 @@ struct Rules {
     skipped: BTreeSet<String>,
 }
 
-/// A package of somebody else.
+/// A package that is not ours.
 struct Package {
     name: String,
     version: String,

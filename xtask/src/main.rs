@@ -5,10 +5,12 @@
 
 #![forbid(unsafe_code)]
 
+mod against;
 mod dependencies;
 mod imports;
 mod setup;
 mod tidy;
+mod words;
 
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
@@ -19,6 +21,7 @@ cargo xtask test    install what the tests need, then run every check and every 
 cargo xtask bless   accept the present output of all snapshot tests
 cargo xtask tidy    check the repository's own rules
 cargo xtask bench   run the benchmarks against the peers, write benches/*.md
+cargo xtask bench --against REV    compare instructions, memory and answers with those of a revision
 ";
 
 fn main() -> Result<()> {
@@ -28,7 +31,13 @@ fn main() -> Result<()> {
         Some("test") => test(&root),
         Some("bless") => bless(&root),
         Some("tidy") => tidy_or_fail(&root),
-        Some("bench") => bench(&root, &arguments.collect::<Vec<_>>()),
+        Some("bench") => {
+            let arguments: Vec<String> = arguments.collect();
+            match arguments.iter().any(|word| word == "--against") {
+                true => against::compare(&root, &arguments),
+                false => bench(&root, &arguments),
+            }
+        }
         _ => {
             print!("{HELP}");
             Ok(())

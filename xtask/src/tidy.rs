@@ -7,17 +7,20 @@
 
 use crate::dependencies;
 use crate::imports::Modules;
+use crate::words;
 use anyhow::{Context, Result};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 const LONGEST_FILE: usize = 600;
 
 /// What the manifest of a crate that others can use has to say.
-const PACKAGE: [&str; 8] = [
+const PACKAGE: [&str; 9] = [
     "description",
     "documentation",
+    "repository",
     "readme",
     "keywords",
     "categories",
@@ -121,6 +124,7 @@ pub(crate) fn complaints(root: &Path) -> Result<Vec<String>> {
             let name = relative(root, &file);
             let text = fs::read_to_string(&file).with_context(|| name.clone())?;
             check_file(&name, &text, &mut complaints);
+            complaints.extend(words::complaints(&name, &text));
             if text.lines().any(|line| line.starts_with("//! Paper:")) {
                 with_paper.insert(name);
             }
@@ -133,7 +137,31 @@ pub(crate) fn complaints(root: &Path) -> Result<Vec<String>> {
     check_circles(root, &mut complaints)?;
     check_unsafe(root, &mut complaints)?;
     complaints.extend(dependencies::complaints(root)?);
+    complaints.extend(long_subjects(root));
     Ok(complaints)
+}
+
+/// The longest subject of a commit.
+const LONGEST_SUBJECT: usize = 79;
+
+/// Commits since the last tag whose subjects are too long. Without a tag or without git there is nothing to check.
+fn long_subjects(root: &Path) -> Vec<String> {
+    let git = |words: &[&str]| {
+        let output = Command::new("git").args(words).current_dir(root).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let Some(tag) = git(&["describe", "--tags", "--abbrev=0"]) else { return Vec::new() };
+    let since = format!("{}..HEAD", tag.trim());
+    let log = git(&["log", "--no-merges", "--format=%h %s", &since]).unwrap_or_default();
+    log.lines().filter_map(long_subject).collect()
+}
+
+fn long_subject(line: &str) -> Option<String> {
+    let (commit, subject) = line.split_once(' ')?;
+    let length = subject.chars().count();
+    (length > LONGEST_SUBJECT).then(|| {
+        format!("commit {commit}: a subject of {length} characters, more than {LONGEST_SUBJECT}")
+    })
 }
 
 fn check_file(name: &str, text: &str, complaints: &mut Vec<String>) {
@@ -376,6 +404,12 @@ mod tests {
                 format!("ARCHITECTURE.md: has no section {WALK:?}"),
             ]
         );
+    }
+
+    #[test]
+    fn a_long_subject_is_noticed() {
+        assert_eq!(long_subject("abc A change in the user's words"), None);
+        assert!(long_subject(&format!("abc {}", "x".repeat(80))).is_some());
     }
 
     #[test]

@@ -103,7 +103,7 @@ fn measure_long(cells: u32, case: &Case, folder: &Path) -> Result<report::Long> 
     })
 }
 
-/// How many rounds there are, and how often everybody runs in each. Small models are measured more often.
+/// How many rounds there are, and how often each of them runs in each. Small models are measured more often.
 fn repeats(seconds: f64) -> (u32, u32) {
     match seconds {
         0.0..0.3 => (6, 2),
@@ -124,7 +124,7 @@ fn best_of(times: u32, mode: Mode, run: impl Fn() -> Result<ours::Told>) -> Resu
     Ok(best)
 }
 
-/// Everybody runs in every round, so that all meet the same moods of the machine, and twice in a row, so
+/// Every candidate runs in every round, so that all meet the same moods of the machine, and twice in a row, so
 /// that all find memory that has just been in use; the quickest run of each counts.
 fn measure(case: &Case, folder: &Path) -> Result<Row> {
     let first = ours::run(case, folder, Mode::Plain)?;

@@ -29,7 +29,7 @@ pub(crate) fn run(command: &mut Command) -> Result<Measured> {
     let mut status = 0;
     // SAFETY: a structure of numbers, for which all zeros is a value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: waits for the child that was just started and that nobody else waits for.
+    // SAFETY: waits for the child that was just started; nothing else waits for it.
     let waited = unsafe { libc::wait4(child.id() as libc::pid_t, &mut status, 0, &mut usage) };
     anyhow::ensure!(waited > 0, "the child is gone");
     let seconds = |t: libc::timeval| t.tv_sec as f64 + t.tv_usec as f64 / 1e6;

@@ -9,7 +9,7 @@
 //! `--further` those of its second. `--write` writes the
 //! table to a file; `benches/REAL-CRATES.md` is the one that is kept. `--project` takes preempt's
 //! crates from another checkout. What is not run this time (`--ours`, `--original`, `--table`) is taken from the last
-//! run that did. `--seeds` puts bugs into some crates instead and says who finds them.
+//! run that did. `--seeds` puts bugs into some crates instead and says which tool finds them.
 
 mod catalogue;
 mod row;

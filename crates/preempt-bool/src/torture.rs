@@ -19,21 +19,17 @@ use crate::proof::{Attempt, holds_for_every_number};
 use crate::sequentialize::is_reachable;
 use crate::{Dialect, Program, parse, sequentialize, witness};
 use preempt_core::{Stop, Verdict};
+use preempt_testing::Random;
 use std::fmt::Write;
 
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        ((self.0 >> 20) % n as u64) as usize
+/// The numbers that a seed stands for.
+pub(crate) fn random(seed: u64) -> Random {
+    let mut random = Random::shifts(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1, 20);
+    // The first numbers of small seeds resemble each other.
+    for _ in 0..5 {
+        random.next_number();
     }
-
-    fn chance(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
-    }
+    random
 }
 
 struct Generator {
@@ -51,7 +47,7 @@ struct Generator {
 impl Generator {
     fn new(seed: u64, labels: usize) -> Self {
         Generator {
-            random: Random::from_seed(seed),
+            random: random(seed),
             out: String::new(),
             bools: vec!["a", "b", "c"],
             ints: Vec::new(),

@@ -141,13 +141,8 @@ fn flat_conjunctions_need_no_deep_stack() {
 fn break_text(name: &str, pieces: &[&str], count: usize, look: fn(&str)) {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/boolean/");
     let source = std::fs::read_to_string(format!("{folder}{name}")).unwrap();
-    let mut seed = 0x2545_F491_4F6C_DD1Du64;
-    let mut random = |n: usize| {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        (seed >> 16) as usize % n
-    };
+    let mut numbers = preempt_testing::Random::shifts(0x2545_F491_4F6C_DD1D, 16);
+    let mut random = |n: usize| numbers.below(n);
     for _ in 0..count {
         let mut text: Vec<char> = source.chars().collect();
         for _ in 0..1 + random(4) {

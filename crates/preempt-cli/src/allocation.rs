@@ -71,7 +71,7 @@ fn wait(size: usize, ask: &dyn Fn() -> *mut u8) -> *mut u8 {
     give_up()
 }
 
-/// Ends the process without a report, for there was nobody to write one.
+/// Ends the process without a report, for no thread was left to write one.
 fn give_up() -> ! {
     let message = b"preempt: inconclusive: the operating system gives no more memory\n";
     // SAFETY: the buffer is valid for its length. Nothing else is safe to call here, since any lock may

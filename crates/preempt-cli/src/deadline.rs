@@ -1,5 +1,5 @@
-//! The last resort of a time limit, of Ctrl-C and of memory: an answer that comes even if nobody looks
-//! at the clock.
+//! The last resort of a time limit, of Ctrl-C and of memory: an answer that comes even if no search
+//! looks at the clock.
 //!
 //! Searches poll their limits and end with what they have. Some work cannot be interrupted, such as a
 //! single step that runs for minutes, or the translation of a huge formula. A thread waits until the

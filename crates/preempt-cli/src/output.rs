@@ -187,7 +187,7 @@ fn text(report: &Report<'_>) -> String {
 /// Whether something could not be printed.
 static LOST: AtomicBool = AtomicBool::new(false);
 
-/// Prints, and does not mind if nobody listens any more. Any other obstacle is reported, and makes the
+/// Prints, and does not mind if the other end of a pipe is closed. Any other obstacle is reported, and makes the
 /// command [fail](is_lost) in the end. What comes from a model, a file name or a saved trace may hold
 /// control characters; they are made visible, so that nothing but this command moves the user's cursor.
 pub(crate) fn print(text: &str) {
@@ -217,7 +217,7 @@ pub(crate) fn complain(text: &str) {
     if capture::keep(capture::Stream::Error, &text) {
         return;
     }
-    // A closed standard error leaves nobody to report to.
+    // With standard error closed there is no place left for a report.
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 

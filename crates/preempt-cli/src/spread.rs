@@ -33,7 +33,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// Who makes the searches, if they are not made here.
+    /// What makes the searches, if they are not made here.
     pub(crate) fn elsewhere(&self) -> Option<Arc<dyn RemoteSearch>> {
         self.elsewhere.clone()
     }

@@ -71,7 +71,7 @@ fn a_program_that_cannot_be_run_here_is_no_bug_of_ours() {
     )
     .unwrap();
     let program = c_programs::compile(&source, &[], ["gcc", "g++"]);
-    // It ends its own process group: there is nobody left to report.
+    // It ends its own process group, and with it the search that would report.
     let output = shell(&format!("exec $PREEMPT run -- {}", program.display()));
     assert_eq!(output.status.code(), Some(3), "{}", said(&output));
     assert!(said(&output).contains("killed"), "{}", said(&output));

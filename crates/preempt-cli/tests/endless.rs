@@ -64,7 +64,7 @@ fn formulas_about_what_was_seen_before() {
     expect("after", text, &[], "violated");
 }
 
-/// Nobody sees the states inside: what the property reads for ever is the state the sequence began in.
+/// The states inside cannot be seen: what the property reads for ever is the state the sequence began in.
 #[test]
 fn formulas_do_not_look_inside() {
     let text = "byte g; ltl p { <> (g == 1) }

@@ -143,7 +143,7 @@ fn compare_within_bounds(
         }
         let reduced = Options { reduction: Reduction::Full, ..plain };
         let (verdict, ..) = check(native, &reduced);
-        // Who moved last is another there, so that a search may be exhausted at another bound.
+        // The last mover is another there, so that a search may be exhausted at another bound.
         let (wrong, truly_wrong) = (Verdict::Violated == verdict, Verdict::Violated == truth);
         assert_eq!(wrong, truly_wrong, "{who}, at most {bound} preemptions, reduced");
         let what = format!("{who}, at most {bound} preemptions, {verdict:?}, {truth:?}");

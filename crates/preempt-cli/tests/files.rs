@@ -348,7 +348,7 @@ fn finished_properties_are_not_checked_again() {
     }
 }
 
-/// With every level a checkpoint: the next one is asked for before everybody has heard that the last one is done.
+/// With every level a checkpoint: the next one is asked for before all processes have heard that the last one is done.
 #[test]
 fn checkpoints_in_quick_succession_are_whole() {
     let expected = check("bounded_buffer.pml", &["--search", "bfs"]);

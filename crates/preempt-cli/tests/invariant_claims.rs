@@ -4,24 +4,10 @@
 //! of a formula without `X`, followed to their end, random, and random with repetition allowed in every
 //! state. `PREEMPT_CLAIM_CASES` sets the number of models and `PREEMPT_CLAIM_SEED` the first seed.
 
+use preempt_testing::Random;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % limit
-    }
-
-    fn pick<'a>(&mut self, list: &[&'a str]) -> &'a str {
-        list[self.below(list.len() as u64) as usize]
-    }
-}
 
 const STATEMENTS: &[&str] = &[
     "g0 = 1 - g0",
@@ -150,7 +136,7 @@ fn reduction_changes_no_verdict_and_stores_no_more() {
     let mut wrong = Vec::new();
     let (mut cases, mut violated, mut reduced, mut smaller) = (0, 0, 0, 0);
     for seed in first..first + setting("PREEMPT_CLAIM_CASES", 40) {
-        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let mut random = Random::new(seed);
         for _ in 0..4 {
             random.below(2);
         }

@@ -157,7 +157,8 @@ fn random_tests_are_the_same_in_c_and_in_rust() {
     let mut weak = 0;
     for begin in (first..first + count).step_by(40) {
         let seeds = begin..(begin + 40).min(first + count);
-        let tests: Vec<_> = seeds.clone().map(|seed| Litmus::random(&mut Random(seed))).collect();
+        let tests: Vec<_> =
+            seeds.clone().map(|seed| Litmus::random(&mut Random::split(seed))).collect();
         let program = executable(&format!("litmus-{begin}"), &tests, Spelling::C);
         for (number, (seed, (test, ask))) in seeds.zip(&tests).enumerate() {
             let ours = rust(test, None);

@@ -10,25 +10,11 @@
 //! than gcc. How often Spin *with* its reduction
 //! is wrong is printed, not judged.
 
+use preempt_testing::Random;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % limit
-    }
-
-    fn pick<'a>(&mut self, list: &[&'a str]) -> &'a str {
-        list[self.below(list.len() as u64) as usize]
-    }
-}
 
 /// No `skip`: Spin refuses loops of nothing else.
 const STATEMENTS: &[&str] = &[
@@ -289,7 +275,7 @@ fn reduction_changes_no_verdict_and_spin_without_it_agrees() {
     let mut wrong = Vec::new();
     let first = setting("PREEMPT_SEED", 2019);
     for seed in first..first + setting("PREEMPT_FAMILIES", 2) {
-        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+        let mut random = Random::new(seed);
         random.below(1);
         let family = Family::new(&mut random);
         verdicts.learn(seed, &family, &folder);

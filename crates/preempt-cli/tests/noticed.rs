@@ -13,7 +13,7 @@ use std::process::Command;
 const COUNTED: &str = "proctype A() { end: false }
     active proctype P() { end: (_nr_pr == 3) -> assert(false) }
     init { run A(); run A(); run A() }";
-/// Who is started first gets the lower number.
+/// The process that is started first gets the lower number.
 const NUMBERED: [&str; 2] = [
     "proctype X(byte n) { end: (_pid == 2 && n == 1) -> assert(false) }
      active proctype P() { run X(1) }
@@ -22,7 +22,7 @@ const NUMBERED: [&str; 2] = [
      active proctype P() { run X(1) }
      active proctype Q() { run X(2) }",
 ];
-/// Nobody can go on if somebody else moved last.
+/// No process can go on if another one moved last.
 const LAST: &str = "byte g, h; chan d = [1] of { byte };
     active proctype E() { end: (h == 2) }
     active proctype P() { byte x; d!g; x = 1; if :: x == 1 -> h = 1 :: else fi; (_last == 1) }

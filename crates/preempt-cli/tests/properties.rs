@@ -20,34 +20,10 @@
 //! `PREEMPT_PROPERTY_MODELS` sets how many models are made, `PREEMPT_PROPERTY_SEED` the first seed,
 //! `PREEMPT_PROPERTY_SPIN` for how many of them Spin is asked; `PREEMPT_CC` names another C compiler than gcc.
 
+use preempt_testing::Random;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-struct Random(u64);
-
-impl Random {
-    fn new(seed: u64) -> Self {
-        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-        random.below(1);
-        random
-    }
-
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % limit
-    }
-
-    fn chance(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
-
-    fn pick<'a>(&mut self, list: &[&'a str]) -> &'a str {
-        list[self.below(list.len() as u64) as usize]
-    }
-}
 
 /// A text, and that of the twin.
 #[derive(Clone, Default)]
@@ -288,6 +264,7 @@ struct Model {
 impl Model {
     fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
+        random.next_number();
         let assertions = random.chance(35);
         let endless = if random.chance(75) { 12 } else { 0 };
         let mut maker = Maker { random, labels: 0, assertions, endless };

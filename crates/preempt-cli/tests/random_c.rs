@@ -9,22 +9,10 @@
 mod c_programs;
 
 use c_programs::{compile, folder, has, preempt};
+use preempt_testing::Random;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::Path;
-
-/// Small, fast, seeded random numbers.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (z ^ (z >> 31)) as usize % limit
-    }
-}
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Action {
@@ -40,7 +28,7 @@ enum Action {
     Atomic(usize),
     /// Add atomically by comparing and exchanging until it works.
     Exchange(usize),
-    /// Store to a number that nobody relies on.
+    /// Store to a number that no thread relies on.
     Scratch,
     /// Read it, and do different things with the memory of a block of one's own.
     Look,
@@ -115,7 +103,7 @@ struct Program {
 
 impl Program {
     fn new(seed: u64) -> Self {
-        let mut random = Random(seed);
+        let mut random = Random::split(seed);
         let mistake = MISTAKES[seed as usize % MISTAKES.len()];
         let count = 2 + random.below(2);
         let most = if count == 2 { 3 } else { 2 };
@@ -331,7 +319,7 @@ fn random_programs_have_the_same_counts_in_every_way() {
     assert!(violated > 0);
 }
 
-/// Who holds what at the end, by the steps of the execution, is what the remarks about a deadlock say.
+/// Which thread holds what at the end, by the steps of the execution, is what the remarks about a deadlock say.
 fn waits_name_the_holders(violation: &Value, name: &str) {
     let mut holders = std::collections::HashMap::new();
     let steps = violation["trace"].as_array().expect("steps");

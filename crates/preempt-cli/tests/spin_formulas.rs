@@ -3,29 +3,21 @@
 //! `PREEMPT_FORMULAS` sets how many random formulas are tried. Spin is asked where it is installed.
 
 use preempt_ltl::{Named, Word, accepts, holds, parse, read_never};
+use preempt_testing::Random;
 use std::process::Command;
 
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn formula(&mut self, size: u64) -> String {
-        let first = 1 + self.next() % size.saturating_sub(1).max(1);
-        match self.next() % 8 {
-            _ if size < 2 => ["p", "q", "!p", "!q"][(self.next() % 4) as usize].into(),
-            0 | 1 => format!("[] ({})", self.formula(size - 1)),
-            2 | 3 => format!("<> ({})", self.formula(size - 1)),
-            4 => format!("! ({})", self.formula(size - 1)),
-            kind => {
-                let operator = ["U", "&&", "->"][(kind - 5) as usize];
-                format!("(({}) {operator} ({}))", self.formula(first), self.formula(size - first))
-            }
+/// A formula of so many operators and propositions at most.
+fn formula(random: &mut Random, size: u64) -> String {
+    let first = 1 + random.next_number() % size.saturating_sub(1).max(1);
+    match random.below(8_u64) {
+        _ if size < 2 => random.pick(&["p", "q", "!p", "!q"]).into(),
+        0 | 1 => format!("[] ({})", formula(random, size - 1)),
+        2 | 3 => format!("<> ({})", formula(random, size - 1)),
+        4 => format!("! ({})", formula(random, size - 1)),
+        kind => {
+            let operator = ["U", "&&", "->"][(kind - 5) as usize];
+            let left = formula(random, first);
+            format!("(({left}) {operator} ({}))", formula(random, size - first))
         }
     }
 }
@@ -54,18 +46,18 @@ fn claim(program: &str, arguments: &[&str]) -> Option<Named> {
 
 #[test]
 fn the_claim_is_for_the_formula_itself() {
-    let mut random = Random(0x9e37_79b9);
+    let mut random = Random::shifts(0x9e37_79b9, 0);
     let count = std::env::var("PREEMPT_FORMULAS").ok().and_then(|n| n.parse().ok()).unwrap_or(40);
     let mut asked = 0;
     for number in 0..count {
-        let size = 2 + random.next() % 5;
-        let text = if number == 0 { "<> p".into() } else { random.formula(size) };
+        let size = 2 + random.next_number() % 5;
+        let text = if number == 0 { "<> p".into() } else { formula(&mut random, size) };
         let parsed = parse(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
         let ours = claim(env!("CARGO_BIN_EXE_preempt"), &["spin", "-f", &text]).expect("it runs");
         let spins = claim("spin", &["-f", &text]);
         asked += u64::from(spins.is_some());
         for _ in 0..30 {
-            let word = Word::random(parsed.names.len() as u32, || random.next());
+            let word = Word::random(parsed.names.len() as u32, || random.next_number());
             let wanted = holds(&parsed.formula, &word);
             assert_eq!(accepted(&ours, &word, &parsed.names), wanted, "{text}: {word:?}");
             if let Some(spins) = &spins {

@@ -60,7 +60,7 @@ fn lost_update() {
     assert_eq!(counter.load(SeqCst), 2, "lost update");
 }
 
-/// Three philosophers, each of whom takes the left fork first.
+/// Three philosophers, each of which takes the left fork first.
 fn philosophers() {
     const N: usize = 3;
     let forks: Arc<[Mutex<()>; N]> = Arc::new(std::array::from_fn(|_| Mutex::new(())));

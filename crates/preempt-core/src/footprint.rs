@@ -95,7 +95,7 @@ pub struct Footprint {
 }
 
 impl Footprint {
-    /// Whether the two can be swapped without a difference to anybody.
+    /// Whether the two can be swapped, and no process can tell.
     pub fn commutes_with(&self, other: &Footprint) -> bool {
         !self.writes.intersects(&other.writes)
             && !self.writes.intersects(&other.reads)
@@ -122,6 +122,6 @@ pub enum Locality {
     /// Every step commutes with all that others can do until one of these is taken, though it
     /// may enable others (a send by a channel's only sender, say).
     Safe,
-    /// Every step touches data of its own process only, and cannot enable or disable anybody.
+    /// Every step touches data of its own process only, and cannot enable or disable a step of another.
     Local,
 }

@@ -43,7 +43,7 @@ pub trait Independence {
 
     /// What `process`, and the processes that it may create, may touch from its present control
     /// state on; `None` when unknown. Creating or removing a process touches objects too, if
-    /// anybody can tell the order.
+    /// any process can tell the order.
     fn future(&self, _state: &[u8], _process: ProcessId) -> Option<&Footprint> {
         None
     }

@@ -1,5 +1,5 @@
 //! What a reader of an execution wants to know beyond its steps: which values a step looked at, why the
-//! last one fails, which parts of a property hold where, and who waits for whom at the end.
+//! last one fails, which parts of a property hold where, and which process waits for which at the end.
 //!
 //! An execution can be read without any of it, so all of it may be missing: a front end that knows its
 //! language fills in what it can after the execution was found and confirmed. **Invariant:** nothing here

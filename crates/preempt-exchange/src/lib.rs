@@ -11,6 +11,7 @@
 
 mod options;
 mod quantity;
+mod records;
 mod report;
 
 pub use options::{Backend, Memory, Pauses, Request, Search, SearchOptions, StdLocks, VARIABLE};

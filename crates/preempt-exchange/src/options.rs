@@ -6,7 +6,7 @@
 //!
 //! **Invariant:** both sides read an option from this struct, so that no default and no name is written twice.
 
-use serde::{Deserialize, Serialize};
+use crate::records::{choice, record};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,18 +16,20 @@ pub const VARIABLE: &str = "PREEMPT_NATIVE";
 /// The most steps of an execution where nothing is asked for.
 const STEPS: usize = 100_000;
 
-/// What a program is asked when it is started.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Request {
-    /// The file that the report is written to.
-    pub report: String,
-    /// Whether the search says from time to time how far it is, in a file beside the report.
-    pub progress: bool,
-    /// Return addresses of the calls that take a lock of Rust's std as one step, relative to where the program is loaded, in order.
-    pub locks: Vec<usize>,
-    /// How it searches.
-    pub options: SearchOptions,
+record! {
+    /// What a program is asked when it is started.
+    #[derive(Clone, Debug)]
+    pub struct Request {
+        /// The file that the report is written to.
+        pub report: String,
+        /// Whether the search says from time to time how far it is, in a file beside the report.
+        pub progress: bool,
+        /// Return addresses of the calls that take a lock of Rust's std as one step, relative to where the program is loaded, in
+        /// order.
+        pub locks: Vec<usize>,
+        /// How it searches.
+        pub options: SearchOptions,
+    }
 }
 
 /// Makes fields with their options; outside of commands, `#[arg(…)]` is left out.
@@ -38,16 +40,17 @@ macro_rules! options {
             $($(#[doc = $help:literal])* #[arg($($arg:tt)*)] pub $field:ident: $type:ty,)*
         }
     ) => {
-        $(#[doc = $about])*
-        #[derive(Clone, Debug, Serialize, Deserialize)]
-        #[serde(deny_unknown_fields)]
-        #[cfg_attr(feature = "command-line", derive(clap::Args))]
-        pub struct $name {
-            $(
-                $(#[doc = $help])*
-                #[cfg_attr(feature = "command-line", arg($($arg)*))]
-                pub $field: $type,
-            )*
+        record! {
+            $(#[doc = $about])*
+            #[derive(Clone, Debug)]
+            #[cfg_attr(feature = "command-line", derive(clap::Args))]
+            pub struct $name {
+                $(
+                    $(#[doc = $help])*
+                    #[cfg_attr(feature = "command-line", arg($($arg)*))]
+                    pub $field: $type,
+                )*
+            }
         }
     };
 }
@@ -233,62 +236,67 @@ impl SearchOptions {
     }
 }
 
-/// How executions are repeated.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "command-line", derive(clap::ValueEnum))]
-#[serde(rename_all = "snake_case")]
-pub enum Backend {
-    // A comment of clap's would be shown in a list of its own; what each is for stands at the option.
-    #[allow(missing_docs)]
-    Auto,
-    #[allow(missing_docs)]
-    Restart,
-    #[allow(missing_docs)]
-    Fork,
-    #[allow(missing_docs)]
-    Threads,
+choice! {
+    /// How executions are repeated.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    #[cfg_attr(feature = "command-line", derive(clap::ValueEnum))]
+    pub enum Backend {
+        // A comment of clap's would be shown in a list of its own; what each is for stands at the option.
+        #[allow(missing_docs)]
+        Auto,
+        #[allow(missing_docs)]
+        Restart,
+        #[allow(missing_docs)]
+        Fork,
+        #[allow(missing_docs)]
+        Threads,
+    }
 }
 
-/// Which executions are searched: one per happens-before graph, every schedule, or schedules drawn at random.
-#[allow(missing_docs)]
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "command-line", derive(clap::ValueEnum))]
-#[serde(rename_all = "snake_case")]
-pub enum Search {
-    Orders,
-    Schedules,
-    Random,
+choice! {
+    /// Which executions are searched: one per happens-before graph, every schedule, or schedules drawn at random.
+    #[allow(missing_docs)]
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    #[cfg_attr(feature = "command-line", derive(clap::ValueEnum))]
+    pub enum Search {
+        Orders,
+        Schedules,
+        Random,
+    }
 }
 
-/// What atomic operations do whose memory order is not `memory_order_seq_cst`: what C11 and C++20 allow, as the model RC11
-/// has it, or the same as if it were.
-#[allow(missing_docs)]
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "command-line", derive(clap::ValueEnum))]
-#[serde(rename_all = "snake_case")]
-pub enum Memory {
-    Rc11,
-    Sc,
+choice! {
+    /// What atomic operations do whose memory order is not `memory_order_seq_cst`: what C11 and C++20 allow, as the model RC11
+    /// has it, or the same as if it were.
+    #[allow(missing_docs)]
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    #[cfg_attr(feature = "command-line", derive(clap::ValueEnum))]
+    pub enum Memory {
+        Rc11,
+        Sc,
+    }
 }
 
-/// Whether pauses and timeouts end at any time, or long ones in the order of their times.
-#[allow(missing_docs)]
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "command-line", derive(clap::ValueEnum))]
-#[serde(rename_all = "snake_case")]
-pub enum Pauses {
-    Any,
-    Kept,
+choice! {
+    /// Whether pauses and timeouts end at any time, or long ones in the order of their times.
+    #[allow(missing_docs)]
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    #[cfg_attr(feature = "command-line", derive(clap::ValueEnum))]
+    pub enum Pauses {
+        Any,
+        Kept,
+    }
 }
 
-/// How a program of Rust takes a `Mutex` of std: by one step, which waits until it is free, or by all the steps of std.
-#[allow(missing_docs)]
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "command-line", derive(clap::ValueEnum))]
-#[serde(rename_all = "snake_case")]
-pub enum StdLocks {
-    Whole,
-    Steps,
+choice! {
+    /// How a program of Rust takes a `Mutex` of std: by one step, which waits until it is free, or by all the steps of std.
+    #[allow(missing_docs)]
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    #[cfg_attr(feature = "command-line", derive(clap::ValueEnum))]
+    pub enum StdLocks {
+        Whole,
+        Steps,
+    }
 }
 
 /// `on` or `off`.
@@ -310,5 +318,31 @@ fn values(text: &str) -> Result<(i64, i64), String> {
         Some(0..MOST) => Ok((low, high)),
         Some(MOST..) => Err(format!("a range has at most {MOST} values")),
         _ => Err(format!("{high} is less than {low}")),
+    }
+}
+
+#[cfg(all(test, feature = "command-line"))]
+mod tests {
+    use super::*;
+    use clap::{Args, Command, FromArgMatches};
+
+    fn parsed(words: &[&str]) -> SearchOptions {
+        let command = SearchOptions::augment_args(Command::new("run").no_binary_name(true));
+        SearchOptions::from_arg_matches(&command.get_matches_from(words)).expect("options")
+    }
+
+    #[test]
+    fn what_the_command_line_says_reaches_the_library() {
+        let words = ["--races", "off", "--time", "90s", "--values", "-1..5", "--iterate", "3"];
+        let request = Request { report: "r.json".into(), progress: true, options: parsed(&words) };
+        let text = serde_json::to_string(&request).expect("it is written");
+        let read: Request = serde_json::from_str(&text).expect("it is read");
+        assert_eq!(format!("{read:?}"), format!("{request:?}"));
+        assert_eq!(read.options.most_preemptions(), Some(3));
+        assert!(!read.options.races && read.options.values == (-1, 5));
+        // Another version has other options.
+        for wrong in [text.replace("races", "racing"), text.replace("\"leaks\":false,", "")] {
+            assert!(serde_json::from_str::<Request>(&wrong).is_err(), "{wrong}");
+        }
     }
 }

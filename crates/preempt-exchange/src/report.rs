@@ -3,302 +3,332 @@
 //! Addresses stay numbers: the library in the program knows nothing of debug information, and preempt turns them into lines
 //! of source.
 
-use serde::{Deserialize, Serialize};
+use crate::records::{choice, record};
 
-/// Why a search came back.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Halt {
-    /// Everything within the bounds was searched.
-    Done,
-    /// A violation was found.
-    Failure,
-    /// Time is up.
-    Time,
-    /// The user interrupted it.
-    Interrupted,
-    /// As many executions as were allowed.
-    Executions,
-    /// As many states as fit into memory.
-    States,
-    /// More became known about the program, and the search was not begun again.
-    Restart,
-    /// The program was killed with its search.
-    Killed,
+choice! {
+    /// Why a search came back.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub enum Halt {
+        /// Everything within the bounds was searched.
+        Done,
+        /// A violation was found.
+        Failure,
+        /// Time is up.
+        Time,
+        /// The user interrupted it.
+        Interrupted,
+        /// As many executions as were allowed.
+        Executions,
+        /// As many states as fit into memory.
+        States,
+        /// More became known about the program, and the search was not begun again.
+        Restart,
+        /// The program was killed with its search.
+        Killed,
+    }
 }
 
-/// What ended an execution.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// Nothing out of the ordinary.
-    None,
-    /// `assert` failed, or a Rust test or program ends by a panic.
-    Assertion,
-    /// `abort` was called, also by an exception that nothing catches.
-    Abort,
-    /// A signal that ends the program.
-    Signal,
-    /// All threads that are left wait for each other.
-    Deadlock,
-    /// Threads run for ever without getting anywhere, or one computes without end.
-    Livelock,
-    /// Two accesses to the same memory that nothing orders.
-    DataRace,
-    /// Memory was used after it was freed.
-    UseAfterFree,
-    /// Memory was freed twice.
-    DoubleFree,
-    /// Memory was never freed.
-    Leak,
-    /// The program ended with an exit code other than 0.
-    ExitCode,
-    /// A synchronisation object was used in a way that is undefined.
-    Misuse,
-    /// The execution has more steps than are allowed.
-    StepLimit,
-    /// After the same observations a thread did something else.
-    Nondeterminism,
-    /// The program does something that is not modelled.
-    Unsupported,
+choice! {
+    /// What ended an execution.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub enum Kind {
+        /// Nothing out of the ordinary.
+        None,
+        /// `assert` failed, or a Rust test or program ends by a panic.
+        Assertion,
+        /// `abort` was called, also by an exception that nothing catches.
+        Abort,
+        /// A signal that ends the program.
+        Signal,
+        /// All threads that are left wait for each other.
+        Deadlock,
+        /// Threads run for ever without getting anywhere, or one computes without end.
+        Livelock,
+        /// Two accesses to the same memory that nothing orders.
+        DataRace,
+        /// Memory was used after it was freed.
+        UseAfterFree,
+        /// Memory was freed twice.
+        DoubleFree,
+        /// Memory was never freed.
+        Leak,
+        /// The program ended with an exit code other than 0.
+        ExitCode,
+        /// A synchronisation object was used in a way that is undefined.
+        Misuse,
+        /// The execution has more steps than are allowed.
+        StepLimit,
+        /// After the same observations a thread did something else.
+        Nondeterminism,
+        /// The program does something that is not modelled.
+        Unsupported,
+    }
 }
 
-/// The report.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Found {
-    /// Why the search came back.
-    pub halt: Halt,
-    /// Whether no further execution exists.
-    pub exhausted: bool,
-    /// Executions of the program.
-    pub executions: u64,
-    /// Complete happens-before graphs.
-    pub graphs: u64,
-    /// The most threads of any execution.
-    pub threads: usize,
-    /// Time of the search.
-    pub seconds: f64,
-    /// Memory of the search.
-    pub memory: u64,
-    /// Why executions were not repeated in the process.
-    pub forked_because: Option<String>,
-    /// Places of plain accesses that became scheduling points.
-    pub racy: u64,
-    /// One row per finished bound.
-    pub rows: Vec<Row>,
-    /// Whether the program has memory orders that allow stale choices, and these were explored.
-    pub weak: bool,
-    /// What was left out although it is within the bounds.
-    pub unexplored: Vec<String>,
-    /// Lines worth knowing.
-    pub notes: Vec<String>,
-    /// The parts of the process.
-    pub modules: Vec<Module>,
-    /// What the program did that is not modelled.
-    pub unsupported: Option<Trouble>,
-    /// Whether the program does different things after the same observations.
-    pub nondeterministic: bool,
-    /// Whether everything with fewer stale choices than the failing execution was searched.
-    pub fewer_stale: bool,
-    /// What was expected of the failing execution.
-    pub expected: Option<String>,
-    /// Where it did something else.
-    pub strayed: Option<Standing>,
-    /// Where the last execution stood when time was up.
-    pub unfinished: Option<Standing>,
-    /// The failing execution, repeated.
-    pub evidence: Option<Evidence>,
+record! {
+    /// The report.
+    #[derive(Debug)]
+    pub struct Found {
+        /// Why the search came back.
+        pub halt: Halt,
+        /// Whether no further execution exists.
+        pub exhausted: bool,
+        /// Executions of the program.
+        pub executions: u64,
+        /// Complete happens-before graphs.
+        pub graphs: u64,
+        /// The most threads of any execution.
+        pub threads: usize,
+        /// Time of the search.
+        pub seconds: f64,
+        /// Memory of the search.
+        pub memory: u64,
+        /// Why executions were not repeated in the process.
+        pub forked_because: Option<String>,
+        /// Places of plain accesses that became scheduling points.
+        pub racy: u64,
+        /// One row per finished bound.
+        pub rows: Vec<Row>,
+        /// Whether the program has memory orders that allow stale choices, and these were explored.
+        pub weak: bool,
+        /// What was left out although it is within the bounds.
+        pub unexplored: Vec<String>,
+        /// Lines worth knowing.
+        pub notes: Vec<String>,
+        /// The parts of the process.
+        pub modules: Vec<Module>,
+        /// What the program did that is not modelled.
+        pub unsupported: Option<Trouble>,
+        /// Whether the program does different things after the same observations.
+        pub nondeterministic: bool,
+        /// Whether everything with fewer stale choices than the failing execution was searched.
+        pub fewer_stale: bool,
+        /// What was expected of the failing execution.
+        pub expected: Option<String>,
+        /// Where it did something else.
+        pub strayed: Option<Standing>,
+        /// Where the last execution stood when time was up.
+        pub unfinished: Option<Standing>,
+        /// The failing execution, repeated.
+        pub evidence: Option<Evidence>,
+    }
 }
 
-/// Where an execution stood when it was left.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Standing {
-    /// How many steps it had made.
-    pub steps: u64,
-    /// The place.
-    pub pc: u64,
-    /// The calls that led there, the innermost first.
-    pub frames: Vec<u64>,
+record! {
+    /// Where an execution stood when it was left.
+    #[derive(Clone, Debug)]
+    pub struct Standing {
+        /// How many steps it had made.
+        pub steps: u64,
+        /// The place.
+        pub pc: u64,
+        /// The calls that led there, the innermost first.
+        pub frames: Vec<u64>,
+    }
 }
 
-/// What was covered up to one bound.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Row {
-    /// Most stale choices.
-    pub stale: u32,
-    /// Most preemptions.
-    pub bound: u32,
-    /// Graphs with at most that many of each.
-    pub graphs: u64,
-    /// Executions so far.
-    pub executions: u64,
+record! {
+    /// What was covered up to one bound.
+    #[derive(Debug)]
+    pub struct Row {
+        /// Most stale choices.
+        pub stale: u32,
+        /// Most preemptions.
+        pub bound: u32,
+        /// Graphs with at most that many of each.
+        pub graphs: u64,
+        /// Executions so far.
+        pub executions: u64,
+    }
 }
 
-/// A part of the process.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Module {
-    /// The file; empty for the program itself.
-    pub path: String,
-    /// Where it was loaded.
-    pub base: u64,
+record! {
+    /// A part of the process.
+    #[derive(Debug)]
+    pub struct Module {
+        /// The file; empty for the program itself.
+        pub path: String,
+        /// Where it was loaded.
+        pub base: u64,
+    }
 }
 
-/// Something that the library found wrong.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Trouble {
-    /// What it is.
-    pub kind: Kind,
-    /// One sentence.
-    pub message: String,
-    /// Where.
-    pub pc: u64,
-    /// Another place.
-    pub other: Option<Other>,
-    /// The place, where the program itself has told it.
-    pub place: Option<Place>,
-    /// The calls that led there, the innermost first.
-    pub frames: Vec<u64>,
+record! {
+    /// Something that the library found wrong.
+    #[derive(Debug)]
+    pub struct Trouble {
+        /// What it is.
+        pub kind: Kind,
+        /// One sentence.
+        pub message: String,
+        /// Where.
+        pub pc: u64,
+        /// Another place.
+        pub other: Option<Other>,
+        /// The place, where the program itself has told it.
+        pub place: Option<Place>,
+        /// The calls that led there, the innermost first.
+        pub frames: Vec<u64>,
+    }
 }
 
-/// A place that a program tells.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Place {
-    /// The file, as the compiler was given it.
-    pub file: String,
-    /// The line.
-    pub line: u32,
+record! {
+    /// A place that a program tells.
+    #[derive(Clone, Debug)]
+    pub struct Place {
+        /// The file, as the compiler was given it.
+        pub file: String,
+        /// The line.
+        pub line: u32,
+    }
 }
 
-/// Another place that belongs to a trouble.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Other {
-    /// What happened there.
-    pub role: String,
-    /// Where.
-    pub pc: u64,
+record! {
+    /// Another place that belongs to a trouble.
+    #[derive(Debug)]
+    pub struct Other {
+        /// What happened there.
+        pub role: String,
+        /// Where.
+        pub pc: u64,
+    }
 }
 
-/// One execution.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Evidence {
-    /// How it ended.
-    pub kind: Kind,
-    /// How to get there.
-    pub schedule: String,
-    /// Its preemptions.
-    pub preemptions: u32,
-    /// Its stale choices.
-    pub stale: u32,
-    /// Memory orders that make it impossible.
-    pub remedy: Vec<Stronger>,
-    /// Whether the schedule could not be followed.
-    pub diverged: bool,
-    /// What was wrong.
-    pub trouble: Option<Trouble>,
-    /// The two accesses of a race.
-    pub race: Option<[Access; 2]>,
-    /// The threads, in the order of their creation.
-    pub threads: Vec<Thread>,
-    /// The steps.
-    pub events: Vec<Event>,
-    /// The panics of a Rust program, in their order.
-    pub panics: Vec<Panic>,
+record! {
+    /// One execution.
+    #[derive(Debug)]
+    pub struct Evidence {
+        /// How it ended.
+        pub kind: Kind,
+        /// How to get there.
+        pub schedule: String,
+        /// Its preemptions.
+        pub preemptions: u32,
+        /// Its stale choices.
+        pub stale: u32,
+        /// Memory orders that make it impossible.
+        pub remedy: Vec<Stronger>,
+        /// Whether the schedule could not be followed.
+        pub diverged: bool,
+        /// What was wrong.
+        pub trouble: Option<Trouble>,
+        /// The two accesses of a race.
+        pub race: Option<[Access; 2]>,
+        /// The threads, in the order of their creation.
+        pub threads: Vec<Thread>,
+        /// The steps.
+        pub events: Vec<Event>,
+        /// The panics of a Rust program, in their order.
+        pub panics: Vec<Panic>,
+    }
 }
 
-/// A panic, which need not be a failure.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Panic {
-    /// The thread.
-    pub thread: usize,
-    /// What it says.
-    pub message: String,
-    /// Where.
-    pub place: Place,
+record! {
+    /// A panic, which need not be a failure.
+    #[derive(Debug)]
+    pub struct Panic {
+        /// The thread.
+        pub thread: usize,
+        /// What it says.
+        pub message: String,
+        /// Where.
+        pub place: Place,
+    }
 }
 
-/// A memory order that a place in the program might have.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Stronger {
-    /// Where.
-    pub pc: u64,
-    /// As C writes it.
-    pub order: String,
+record! {
+    /// A memory order that a place in the program might have.
+    #[derive(Debug)]
+    pub struct Stronger {
+        /// Where.
+        pub pc: u64,
+        /// As C writes it.
+        pub order: String,
+    }
 }
 
-/// One access of a race.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Access {
-    /// The thread.
-    pub thread: usize,
-    /// Where.
-    pub pc: u64,
-    /// Whether it writes.
-    pub write: bool,
-    /// On what.
-    pub address: u64,
-    /// How many steps had been taken before.
-    pub step: usize,
-    /// The calls that led there, the innermost first.
-    pub frames: Vec<u64>,
+record! {
+    /// One access of a race.
+    #[derive(Debug)]
+    pub struct Access {
+        /// The thread.
+        pub thread: usize,
+        /// Where.
+        pub pc: u64,
+        /// Whether it writes.
+        pub write: bool,
+        /// On what.
+        pub address: u64,
+        /// How many steps had been taken before.
+        pub step: usize,
+        /// The calls that led there, the innermost first.
+        pub frames: Vec<u64>,
+    }
 }
 
-/// A thread at the end.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Thread {
-    /// Its function.
-    pub start: u64,
-    /// The name that the program has given it, or nothing.
-    pub name: String,
-    /// The calls that created it, the innermost first.
-    pub creation: Vec<u64>,
-    /// What it waits for.
-    pub waits: Option<Waits>,
+record! {
+    /// A thread at the end.
+    #[derive(Debug)]
+    pub struct Thread {
+        /// Its function.
+        pub start: u64,
+        /// The name that the program has given it, or nothing.
+        pub name: String,
+        /// The calls that created it, the innermost first.
+        pub creation: Vec<u64>,
+        /// What it waits for.
+        pub waits: Option<Waits>,
+    }
 }
 
-/// A thread that did not end.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Waits {
-    /// What it stands before.
-    pub action: String,
-    /// Where.
-    pub pc: u64,
-    /// On what.
-    pub address: u64,
-    /// The thread that holds it.
-    pub holder: Option<usize>,
-    /// The calls that led there, the innermost first.
-    pub frames: Vec<u64>,
+record! {
+    /// A thread that did not end.
+    #[derive(Debug)]
+    pub struct Waits {
+        /// What it stands before.
+        pub action: String,
+        /// Where.
+        pub pc: u64,
+        /// On what.
+        pub address: u64,
+        /// The thread that holds it.
+        pub holder: Option<usize>,
+        /// The calls that led there, the innermost first.
+        pub frames: Vec<u64>,
+    }
 }
 
-/// One step.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Event {
-    /// The thread.
-    pub thread: usize,
-    /// Where.
-    pub pc: u64,
-    /// On what.
-    pub address: u64,
-    /// What.
-    pub action: String,
-    /// Whether the object is a number.
-    pub number: bool,
-    /// The operand.
-    pub first: u64,
-    /// What the thread saw.
-    pub result: u64,
-    /// The object's value before.
-    pub before: u64,
-    /// The object's value after.
-    pub after: u64,
-    /// Whether it timed out.
-    pub timeout: bool,
-    /// Whether the last thread could have gone on.
-    pub preemption: bool,
-    /// Which write an access read, where all writes are kept.
-    pub source: Option<Source>,
-    /// The calls that led there, the innermost first.
-    pub frames: Vec<u64>,
+record! {
+    /// One step.
+    #[derive(Debug)]
+    pub struct Event {
+        /// The thread.
+        pub thread: usize,
+        /// Where.
+        pub pc: u64,
+        /// On what.
+        pub address: u64,
+        /// What.
+        pub action: String,
+        /// Whether the object is a number.
+        pub number: bool,
+        /// The operand.
+        pub first: u64,
+        /// What the thread saw.
+        pub result: u64,
+        /// The object's value before.
+        pub before: u64,
+        /// The object's value after.
+        pub after: u64,
+        /// Whether it timed out.
+        pub timeout: bool,
+        /// Whether the last thread could have gone on.
+        pub preemption: bool,
+        /// Which write an access read, where all writes are kept.
+        pub source: Option<Source>,
+        /// The calls that led there, the innermost first.
+        pub frames: Vec<u64>,
+    }
 }
 
 impl Event {
@@ -308,19 +338,21 @@ impl Event {
     }
 }
 
-/// Where a value comes from.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Source {
-    /// Whether no interleaving does this.
-    pub stale: bool,
-    /// Whether a comparison failed for no reason.
-    pub fails: bool,
-    /// The step that made the write that was read; `None` for the initial value.
-    pub read: Option<usize>,
-    /// The same for the newest write at that moment.
-    pub newest: Option<usize>,
-    /// The value of that write.
-    pub value: u64,
+record! {
+    /// Where a value comes from.
+    #[derive(Debug)]
+    pub struct Source {
+        /// Whether no interleaving does this.
+        pub stale: bool,
+        /// Whether a comparison failed for no reason.
+        pub fails: bool,
+        /// The step that made the write that was read; `None` for the initial value.
+        pub read: Option<usize>,
+        /// The same for the newest write at that moment.
+        pub newest: Option<usize>,
+        /// The value of that write.
+        pub value: u64,
+    }
 }
 
 impl Found {

@@ -144,7 +144,7 @@ impl Device for Driver {
         let mut options = ERRORS;
         let mut values = [log.as_mut_ptr().cast(), std::ptr::without_provenance_mut(log.len())];
         // SAFETY: the text ends with a zero, options and values are as many as said and as documented, and the module that is
-        // given back belongs to nobody any more.
+        // given back is used nowhere else.
         let result = unsafe {
             if !self.module.is_null() {
                 (self.functions.module_unload)(self.module);

@@ -18,7 +18,7 @@
 //! | `LOOM_LOG`, `LOOM_LOCATION` | not needed: a failure shows every step with its place |
 //! | `Builder::max_threads`, [`MAX_THREADS`] | no limit |
 //! | [`explore`], [`stop_exploring`], [`skip_branch`] | accepted; preempt explores these parts, too |
-//! | statics of [`lazy_static!`] are dropped when the main thread ends | when all threads have ended; who uses one after the main thread has ended fails, as in loom |
+//! | statics of [`lazy_static!`] are dropped when the main thread ends | when all threads have ended; a thread that uses one after the main thread has ended fails, as in loom |
 
 pub mod alloc;
 pub mod cell;

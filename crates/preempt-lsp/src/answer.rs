@@ -25,7 +25,7 @@ use std::sync::OnceLock;
 /// A text with what is known about it.
 pub(crate) struct Known {
     pub(crate) document: Document,
-    /// Found when somebody asks: at most keys nobody does.
+    /// Found when it is asked for: after most keys it is not.
     tokens: OnceLock<Vec<Token>>,
     names: OnceLock<Names>,
     is_boolean: bool,

@@ -270,7 +270,7 @@ impl Server {
                 let task = Task { uri, path, text, property };
                 let failed = task.clone();
                 let started = checks::start(task, self.attach.clone(), flag, move |answer| {
-                    // Nobody waits any more if this fails.
+                    // If this fails, the answer is not waited for any more.
                     let _ = finish.send((waiting, answer));
                 });
                 if let Err(error) = started {

@@ -171,13 +171,8 @@ mod tests {
 
     #[test]
     fn simplify_complement_and_cover_agree_with_truth_tables() {
-        let mut seed = 0x9e37_79b9_7f4a_7c15u64;
-        let mut random = move || {
-            seed ^= seed << 13;
-            seed ^= seed >> 7;
-            seed ^= seed << 17;
-            seed
-        };
+        let mut numbers = preempt_testing::Random::shifts(0x9e37_79b9_7f4a_7c15, 0);
+        let mut random = move || numbers.next_number();
         for _ in 0..2000 {
             let count = random() % 6;
             let cubes: Vec<Cube> = (0..count)

@@ -10,10 +10,10 @@ use random::{Random, cases, formula};
 
 #[test]
 fn written_automata_read_back() {
-    let mut random = Random::new(6);
+    let mut random = Random::multiplied(6, 8);
     let names: Vec<String> = ["p", "q", "(x > 3)", "len(c)==2"].map(String::from).to_vec();
     for _ in 0..cases(200) {
-        let size = 2 + (random.next() % 9) as usize;
+        let size = 2 + (random.next_number() % 9) as usize;
         let candidate = formula(&mut random, size, 4, true);
         let (yes, no) = translate_both(&candidate).unwrap();
         let hoa = read_hoa(&write_hoa(&yes, &names, "a \"title\"")).unwrap();
@@ -23,7 +23,7 @@ fn written_automata_read_back() {
         let text = write_never(&yes, &names, &candidate.to_string());
         let claim = read_never(&text).unwrap_or_else(|e| panic!("{text}: {e}"));
         for _ in 0..20 {
-            let word = Word::random(4, || random.next());
+            let word = Word::random(4, || random.next_number());
             // The claim numbers its propositions in order of appearance.
             let renumbered = |letter: u64| {
                 claim.names.iter().enumerate().fold(0, |out, (bit, name)| {
@@ -77,9 +77,9 @@ fn claims_as_spin_writes_them() {
         let order: Vec<usize> =
             parsed.names.iter().map(|n| claim.names.iter().position(|m| m == n).unwrap()).collect();
         assert!(disjoint_renumbered(&claim.automaton, &no, &order), "{formula}");
-        let mut random = Random::new(7);
+        let mut random = Random::multiplied(7, 8);
         for _ in 0..200 {
-            let word = Word::random(parsed.names.len() as u32, || random.next());
+            let word = Word::random(parsed.names.len() as u32, || random.next_number());
             let map = |l: &u64| order.iter().enumerate().fold(0, |o, (i, j)| o | (l >> i & 1) << j);
             let other = Word {
                 stem: word.stem.iter().map(map).collect(),
@@ -120,10 +120,10 @@ fn generalised_and_edge_acceptance_is_read() {
     let implicit = "HOA: v1 Start: 0 AP: 1 \"a\" Acceptance: 1 Inf(0) --BODY--
         State: 0 1 0 State: 1 {0} 1 1 --END--";
     let read = read_hoa(implicit).unwrap();
-    let mut random = Random::new(8);
+    let mut random = Random::multiplied(8, 8);
     let wanted = parse("<>!a").unwrap().formula;
     for _ in 0..100 {
-        let word = Word::random(1, || random.next());
+        let word = Word::random(1, || random.next_number());
         assert_eq!(accepts(&read.automaton, &word), holds(&wanted, &word));
     }
 }
@@ -169,15 +169,15 @@ fn bad_texts_are_refused() {
         write_hoa(&translate(&parse("[](p -> <>q)").unwrap().formula).unwrap(), &[], "t"),
         write_never(&translate(&parse("[](p -> <>q)").unwrap().formula).unwrap(), &[], "t"),
     ];
-    let mut random = Random::new(9);
+    let mut random = Random::multiplied(9, 8);
     for sample in &samples {
         for _ in 0..2000 {
             let mut bytes = sample.clone().into_bytes();
-            for _ in 0..1 + random.next() % 3 {
-                let at = random.next() as usize % bytes.len();
-                match random.next() % 3 {
+            for _ in 0..1 + random.next_number() % 3 {
+                let at = random.next_number() as usize % bytes.len();
+                match random.next_number() % 3 {
                     0 => bytes.truncate(at.max(1)),
-                    1 => bytes[at] = b"(){}[]!&|:;-> 09pt"[random.next() as usize % 18],
+                    1 => bytes[at] = b"(){}[]!&|:;-> 09pt"[random.next_number() as usize % 18],
                     _ => {
                         bytes.remove(at);
                         bytes.push(b' ');

@@ -77,18 +77,19 @@ fn formulas_with_next_are_decided() {
 /// A sensitive formula has a witness; an invariant one has none among random words.
 #[test]
 fn invariance_agrees_with_stuttered_words() {
-    let mut random = Random::new(3);
+    let mut random = Random::multiplied(3, 8);
     let (mut invariant, mut sensitive) = (0, 0);
     for _ in 0..cases(300) {
-        let size = 2 + (random.next() % 8) as usize;
+        let size = 2 + (random.next_number() % 8) as usize;
         let candidate = formula(&mut random, size, 3, true);
         match formula_invariance(&candidate).unwrap() {
             Invariance::Invariant => {
                 invariant += 1;
                 for _ in 0..50 {
-                    let word = Word::random(3, || random.next());
-                    let position = random.next() as usize % (word.stem.len() + word.cycle.len());
-                    let longer = word.stutter(position, 2 + random.next() as usize % 2);
+                    let word = Word::random(3, || random.next_number());
+                    let position =
+                        random.next_number() as usize % (word.stem.len() + word.cycle.len());
+                    let longer = word.stutter(position, 2 + random.next_number() as usize % 2);
                     assert_eq!(
                         holds(&candidate, &word),
                         holds(&candidate, &longer),
@@ -112,12 +113,12 @@ fn differs(formula: &preempt_ltl::Formula, word: &Word) -> bool {
     let twice =
         Word { stem: [word.stem.clone(), word.cycle.clone()].concat(), cycle: word.cycle.clone() };
     let mut answers = [false; 2];
-    let mut random = Random::new(letters as u64);
+    let mut random = Random::multiplied(letters as u64, 8);
     for base in [word, &twice] {
         for _ in 0..2000 {
             let mut longer = base.clone();
             for position in (0..base.stem.len() + base.cycle.len()).rev() {
-                longer = longer.stutter(position, 1 + (random.next() % 4) as usize);
+                longer = longer.stutter(position, 1 + (random.next_number() % 4) as usize);
             }
             answers[usize::from(holds(formula, &longer))] = true;
         }
@@ -129,9 +130,9 @@ fn differs(formula: &preempt_ltl::Formula, word: &Word) -> bool {
 /// Theorem 2: same language, and Definition 12 holds.
 #[test]
 fn normal_forms_keep_the_language() {
-    let mut random = Random::new(4);
+    let mut random = Random::multiplied(4, 8);
     for _ in 0..cases(200) {
-        let size = 2 + (random.next() % 9) as usize;
+        let size = 2 + (random.next_number() % 9) as usize;
         let candidate = formula(&mut random, size, 3, false);
         let (yes, no) = translate_both(&candidate).unwrap();
         let normal = normal_form(&yes).unwrap();
@@ -140,7 +141,7 @@ fn normal_forms_keep_the_language() {
         let opposite = normal_form(&no).unwrap();
         assert!(disjoint(&normal, &opposite), "{candidate}");
         for _ in 0..40 {
-            let word = Word::random(3, || random.next());
+            let word = Word::random(3, || random.next_number());
             let truth = holds(&candidate, &word);
             assert_eq!(accepts(&normal, &word), truth, "{candidate} on {word:?}");
             assert_eq!(accepts(&opposite, &word), !truth, "!{candidate} on {word:?}");
@@ -150,23 +151,23 @@ fn normal_forms_keep_the_language() {
 
 #[test]
 fn complements_have_the_opposite_words() {
-    let mut random = Random::new(5);
+    let mut random = Random::multiplied(5, 8);
     let mut built = 0;
     let total = cases(300);
     for _ in 0..total {
-        let states = 1 + (random.next() % 4) as usize;
+        let states = 1 + (random.next_number() % 4) as usize;
         let mut edges = Vec::new();
         for source in 0..states as u32 {
             for target in 0..states as u32 {
                 for value in [false, true] {
-                    if random.next() % 5 < 2 {
+                    if random.next_number() % 5 < 2 {
                         edges.push((source, value, target));
                     }
                 }
             }
         }
         let accepting: Vec<u32> =
-            (0..states as u32).filter(|_| random.next().is_multiple_of(2)).collect();
+            (0..states as u32).filter(|_| random.next_number().is_multiple_of(2)).collect();
         let original = automaton(states, &edges, &accepting);
         let Some(opposite) = complement(&original) else {
             continue;
@@ -174,7 +175,7 @@ fn complements_have_the_opposite_words() {
         built += 1;
         assert!(disjoint(&original, &opposite), "{original:?}");
         for _ in 0..60 {
-            let word = Word::random(1, || random.next());
+            let word = Word::random(1, || random.next_number());
             assert_ne!(accepts(&original, &word), accepts(&opposite, &word), "{original:?}");
         }
     }

@@ -70,7 +70,7 @@ fn check(text: &str, formula: &preempt_ltl::Formula, random: &mut Random) {
     assert!(disjoint(&yes, &no), "{text}: a word in both languages");
     let alone = translate(formula).unwrap();
     for _ in 0..40 {
-        let word = Word::random(formula.proposition_count(), || random.next());
+        let word = Word::random(formula.proposition_count(), || random.next_number());
         let truth = holds(formula, &word);
         assert_eq!(accepts(&yes, &word), truth, "{text} on {word:?}");
         assert_eq!(accepts(&no, &word), !truth, "!({text}) on {word:?}");
@@ -80,7 +80,7 @@ fn check(text: &str, formula: &preempt_ltl::Formula, random: &mut Random) {
 
 #[test]
 fn the_tables_formulas_are_translated_rightly() {
-    let mut random = Random::new(1);
+    let mut random = Random::multiplied(1, 8);
     for row in rows() {
         for _ in 0..10 {
             check(row.formula, &parse(row.formula).unwrap().formula, &mut random);
@@ -90,9 +90,9 @@ fn the_tables_formulas_are_translated_rightly() {
 
 #[test]
 fn random_formulas_are_translated_rightly() {
-    let mut random = Random::new(2);
+    let mut random = Random::multiplied(2, 8);
     for _ in 0..cases(400) {
-        let size = 2 + (random.next() % 11) as usize;
+        let size = 2 + (random.next_number() % 11) as usize;
         let candidate = formula(&mut random, size, 4, true);
         check(&candidate.to_string(), &candidate, &mut random);
     }

@@ -3,7 +3,7 @@
 use crate::Model;
 use preempt_core::ProcessId;
 
-/// A possible action: who acts, its number, and the state that it leads to; `None` outside the model's
+/// A possible action: the process that acts, its number, and the state that it leads to; `None` outside the model's
 /// limits.
 pub(crate) struct Move<S> {
     pub(crate) process: ProcessId,

@@ -7,27 +7,13 @@
 mod one_input;
 mod support;
 
+use preempt_testing::Random;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use one_input::one_input;
 use preempt_promela::syntax::parse_formula;
 use support::models_below;
-
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit.max(1) as u64) as usize
-    }
-}
 
 const SNIPPETS: &[&str] = &[
     "mtype = { a, b }; mtype:k = { c }; typedef T { byte x; int y[2] }; T g[2]; chan q = [2] of { T, byte };\n\
@@ -128,9 +114,9 @@ fn mutate(random: &mut Random, seeds: &[Vec<u8>]) -> Vec<u8> {
             0 => text.truncate(at),
             1 if !text.is_empty() => {
                 let index = random.below(text.len());
-                text[index] = random.next() as u8;
+                text[index] = random.next_number() as u8;
             }
-            2 => text.insert(at, random.next() as u8),
+            2 => text.insert(at, random.next_number() as u8),
             3 => {
                 let word = WORDS[random.below(WORDS.len())];
                 let word = format!(" {word} ");
@@ -177,7 +163,7 @@ fn mutated_models_end_in_a_model_or_a_diagnostic() {
     }
     let long = std::env::var("PREEMPT_FUZZ_SECONDS").ok().and_then(|s| s.parse::<u64>().ok());
     let started = Instant::now();
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut random = Random::shifts(0x9e37_79b9_7f4a_7c15, 0);
     let mut accepted = 0u32;
     let mut slowest = (Duration::ZERO, 0);
     for case in 0u64.. {

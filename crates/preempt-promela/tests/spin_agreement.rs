@@ -2,6 +2,7 @@
 
 mod support;
 
+use preempt_testing::Random;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -169,17 +170,6 @@ fn spin_and_we_accept_the_same() {
     let _ = std::fs::remove_dir_all(folder);
 }
 
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
-    }
-}
-
 /// Random operators without parentheses, where binding shows.
 fn expression(random: &mut Random) -> String {
     const OPERATORS: &[&str] = &[
@@ -243,7 +233,7 @@ fn value(expression: &Expr) -> Option<i32> {
 #[test]
 fn operators_bind_as_in_spin() {
     let Some(folder) = scratch("operators") else { return };
-    let mut random = Random(42);
+    let mut random = Random::shifts(42, 0);
     let expressions: Vec<String> = (0..300).map(|_| expression(&mut random)).collect();
     let prints: String =
         expressions.iter().map(|e| format!("\tprintf(\"=%d=\\n\", {e});\n")).collect();

@@ -1,4 +1,4 @@
-//! Who may stay connected, and for how long.
+//! Which connections may stay open, and for how long.
 //!
 //! Every program on the machine can connect to a port of the loopback interface. A connection is a *stranger* until
 //! one of its requests has the token: strangers have a few seconds and a few places, and the newest takes the place

@@ -137,7 +137,7 @@ impl Explorer {
 
     /// Tells all open pages.
     pub(crate) fn notify(&self, event: &Value) {
-        // Nobody may be listening.
+        // The page may have been closed.
         let _ = self.events.send(event.to_string());
     }
 
@@ -325,7 +325,7 @@ pub(crate) struct Carried {
     pub(crate) of: usize,
 }
 
-/// What a step is recognised by in another version: who takes it, what it says, and which of several
+/// What a step is recognised by in another version: the process that takes it, what it says, and which of several
 /// such steps it is.
 pub(crate) struct Signature {
     pub(crate) pid: usize,

@@ -1,4 +1,4 @@
-//! Who may ask: whoever knows the token, from a page of this server.
+//! Which requests are answered: those that know the token, from a page of this server.
 //!
 //! The server listens on the loopback interface, but every page that a browser shows may send requests
 //! there. So the first part of each path is a random token, and requests that name another host, come from

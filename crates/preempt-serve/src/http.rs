@@ -28,7 +28,7 @@ use tokio::sync::mpsc;
 const LARGEST_BODY: usize = 8 << 20;
 const HEADER_TIME: Duration = Duration::from_secs(10);
 const BODY_TIME: Duration = Duration::from_secs(20);
-/// Keeps a stream of events open, and finds out that nobody reads it any more.
+/// Keeps a stream of events open, and finds out when it is no longer read.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// The page may load what this server serves, and nothing else; its scripts and styles are files.

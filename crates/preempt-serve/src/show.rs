@@ -77,7 +77,7 @@ pub(crate) fn enabled(system: &dyn System, previews: &[(usize, Preview)]) -> Val
     previews.iter().map(one).collect()
 }
 
-/// Some processes: who they are, where they stand, whether they can move.
+/// Some processes: their names, where they stand, whether they can move.
 pub(crate) fn processes(
     system: &dyn System,
     moment: &Moment,

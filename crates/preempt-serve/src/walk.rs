@@ -37,7 +37,7 @@ pub(crate) struct Walk {
     costs: Vec<SwitchCount>,
     /// How many steps each process took part in.
     moves: Vec<u32>,
-    /// The name of the walk, once somebody asked for it.
+    /// The name of the walk, once it was asked for.
     trail: Option<u64>,
     state: Vec<u8>,
     enabled: Enabled,
@@ -60,7 +60,7 @@ pub(crate) struct Row {
 pub(crate) struct Moment {
     pub(crate) state: Vec<u8>,
     pub(crate) enabled: Enabled,
-    /// Who moved last.
+    /// The process that moved last.
     last: Option<ProcessId>,
     /// What the last step violated.
     pub(crate) fault: Option<u32>,

@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 pub(crate) struct Election {
     pub(crate) servers: usize,
     pub(crate) last_term: u8,
-    /// Forgetting whom it voted for is the mistake that a server must not make.
+    /// Forgetting which candidate it voted for is the mistake that a server must not make.
     pub(crate) forgetful: bool,
 }
 
@@ -128,7 +128,7 @@ impl Model for Election {
             }),
             Property::sometimes("a leader is elected", |_, state: &State| state.has_leader()),
             Property::eventually("someone leads", |_, state: &State| state.has_leader()),
-            // Not before a follower hears of a later term, and then for good if nobody wins that one.
+            // Not before a follower hears of a later term, and then for good if no server wins that one.
             Property::ltl("leadership lasts", "[] (leads -> [] leads)")
                 .with("leads", |_, state: &State| state.has_leader()),
         ]

@@ -14,7 +14,7 @@ pub(crate) fn confirm(
     let bug = |message| unconfirmed(reference, message);
     let (mut state, outcome) = match follow(reference, &found.steps, over) {
         Ok(replayed) => replayed,
-        // Nobody will call it a violation then, see `conclude`.
+        // It will not be called a violation then, see `conclude`.
         Err(error) if error.stopped.is_some() => return Ok(()),
         Err(error) => return Err(bug(error.to_string())),
     };

@@ -1,6 +1,6 @@
 //! Ends single steps that take longer than the caller allows.
 //!
-//! Searches look at the clock between steps. Inside a long `d_step` nobody does; there a thread that
+//! Searches look at the clock between steps. Inside a long `d_step` none does; there a thread that
 //! mostly sleeps looks, and [asks](preempt_core::Cancellation) the step to give up. The search then ends
 //! as it does at any limit, with what it has.
 

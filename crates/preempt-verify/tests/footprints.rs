@@ -3,6 +3,7 @@
 
 use preempt_core::Verdict;
 use preempt_model::{Footprints, Model, Property};
+use preempt_testing::Random;
 use preempt_verify::{Control, Preemptions, Reduction, Request, Search, Storage, verify_model};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, VecDeque};
@@ -172,21 +173,9 @@ impl Model for Program {
     }
 }
 
-/// xorshift.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 33) as usize % bound
-    }
-}
-
 impl Program {
     fn random(seed: u64) -> Program {
-        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+        let mut random = Random::shifts(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1, 33);
         let mut code: Vec<Vec<Instruction>> = Vec::new();
         for _ in 0..PROCESSES {
             // Processes that share few variables have something to reorder.

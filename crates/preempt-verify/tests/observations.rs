@@ -1,5 +1,5 @@
-//! What a reader of a counterexample is told beyond its steps, and warnings about properties that hold for a reason that nobody
-//! meant.
+//! What a reader of a counterexample is told beyond its steps, and warnings about properties that hold for a reason that was
+//! not meant.
 
 use preempt_core::{Claim, Observations, Trace, Value, Verdict};
 use preempt_verify::{Control, Request, verify_promela};

@@ -8,19 +8,10 @@ use preempt_core::{
     Claim, Describe, Enabled, ProcessId, Step, System, Trace, Value, ViolationKind,
 };
 use preempt_ltl::{Formula, Word, holds};
+use preempt_testing::Random;
 use preempt_verify::promela::{Settings, observed, read};
 use preempt_verify::{Control, Request, verify_promela};
 use std::collections::HashMap;
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % bound
-    }
-}
 
 fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
@@ -139,7 +130,7 @@ fn prefixes_are_bad_and_the_shortest() {
     let names: Vec<String> = EXPRESSIONS.iter().map(|text| format!("({text})")).collect();
     let (mut bad, mut open, mut compared) = (0, 0, 0);
     for case in seed..seed + count {
-        let mut random = Random(case.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let mut random = Random::linear(case.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let formula = formula(&mut random, 2);
         let text = format!("{}ltl f {{ {} }}\n", model(&mut random), formula.display(&names));
         let Some(claim) = violated(&text) else { continue };
@@ -207,7 +198,7 @@ fn reasons_have_the_values_of_a_re_execution() {
         (number("PREEMPT_OBSERVED_MODELS", 120), number("PREEMPT_OBSERVED_SEED", 1));
     let (mut reasons, mut compared) = (0, 0);
     for case in seed..seed + count {
-        let mut random = Random(case.wrapping_mul(0x2545_F491_4F6C_DD1D));
+        let mut random = Random::linear(case.wrapping_mul(0x2545_F491_4F6C_DD1D));
         let conditions =
             ["a == 0 || c != 2", "b + c < 3", "!(a == 1 && b == 1)", "c != 1 || a == b"];
         let condition = conditions[random.below(conditions.len())];

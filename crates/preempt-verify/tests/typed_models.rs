@@ -8,6 +8,7 @@
 use preempt_core::Verdict;
 use preempt_model::{Model, Property};
 use preempt_report::{Look, Page, json, lanes, page};
+use preempt_testing::Random;
 use preempt_verify::{
     Control, Error, Preemptions, Reduction, Request, Search, Storage, verify_model,
 };
@@ -18,7 +19,7 @@ const PROCESSES: usize = 3;
 #[derive(Clone, Debug)]
 struct Graph {
     starts: Vec<u8>,
-    /// By state: who moves where.
+    /// By state: which process moves where.
     edges: Vec<Vec<(usize, u8)>>,
     p: Vec<bool>,
     q: Vec<bool>,
@@ -87,7 +88,7 @@ type States = Vec<bool>;
 
 impl Graph {
     fn random(seed: u64) -> Graph {
-        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+        let mut random = Random::shifts(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1, 33);
         let size = 2 + random.below(7);
         let bits = |random: &mut Random, of: usize| -> States {
             (0..size).map(|_| random.below(of) == 0).collect()
@@ -179,17 +180,6 @@ impl Graph {
             }),
             other => unreachable!("{other}"),
         }
-    }
-}
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 33) as usize % bound
     }
 }
 

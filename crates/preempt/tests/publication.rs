@@ -10,29 +10,9 @@ use preempt::cell::Cell;
 use preempt::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, Ordering::*, fence};
 use preempt::sync::{Arc, Mutex, OnceLock, RwLock, mpsc};
 use preempt::{Check, FailureKind, Memory, Outcome, Strategy, thread};
+use preempt_testing::Random;
 use std::ptr::null_mut;
 use std::time::Duration;
-
-/// Small, seeded random numbers.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((u128::from(z ^ (z >> 31)) * u128::from(limit)) >> 64) as u64
-    }
-
-    fn pick<T: Copy>(&mut self, list: &[T]) -> T {
-        list[self.below(list.len() as u64) as usize]
-    }
-
-    fn half(&mut self) -> bool {
-        self.below(2) == 0
-    }
-}
 
 /// The most threads that an address goes through.
 const MOST: usize = 3;
@@ -119,13 +99,13 @@ impl Hop {
             0..6 => {
                 let fences = [random.below(3) == 0, random.below(3) == 0];
                 let marks = few && random.below(3) == 0;
-                Hop::Atomic { store, load, fences, swaps: random.half(), marks }
+                Hop::Atomic { store, load, fences, swaps: random.one_in(2), marks }
             }
-            6 | 7 => Hop::Flag { store, load, early: random.half() },
+            6 | 7 => Hop::Flag { store, load, early: random.one_in(2) },
             8 => Hop::Lock,
             9 => Hop::Channel,
             10 => Hop::Once,
-            _ if random.half() => Hop::Join,
+            _ if random.one_in(2) => Hop::Join,
             _ => Hop::Spawn,
         }
     }
@@ -253,12 +233,12 @@ struct Plan {
 }
 
 fn plan(seed: u64) -> Plan {
-    let mut random = Random(seed << 20);
+    let mut random = Random::split_wide(seed << 20);
     let length = 1 + random.below(MOST as u64) as usize;
     let hops: Vec<Hop> = (0..length).map(|_| Hop::random(&mut random, length == 1)).collect();
     let all = [Use::Load, Use::Add, Use::Lock, Use::Read, Use::Plain];
     let mut uses: Vec<Option<Use>> =
-        (0..length).map(|_| random.half().then(|| random.pick(&all))).collect();
+        (0..length).map(|_| random.one_in(2).then(|| random.pick(&all))).collect();
     // At least the last thread uses it.
     uses[length - 1].get_or_insert(random.pick(&all));
     Plan { hops, uses, reuses: random.below(4) == 0 }

@@ -8,24 +8,8 @@ use preempt::hint::spin_loop;
 use preempt::sync::atomic::{AtomicBool, AtomicUsize, Ordering, Ordering::*};
 use preempt::sync::{Arc, Condvar, Mutex, mpsc};
 use preempt::{Check, FailureKind, Outcome, thread};
+use preempt_testing::Random;
 use std::time::Duration;
-
-/// Small, seeded random numbers.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((u128::from(z ^ (z >> 31)) * u128::from(limit)) >> 64) as u64
-    }
-
-    fn pick<T: Copy>(&mut self, list: &[T]) -> T {
-        list[self.below(list.len() as u64) as usize]
-    }
-}
 
 /// What a loop does between two looks.
 #[derive(Clone, Copy, Debug)]
@@ -154,7 +138,7 @@ struct Plan {
 }
 
 fn plan(seed: u64) -> Plan {
-    let random = &mut Random(seed);
+    let random = &mut Random::split_wide(seed);
     let kinds = [
         Kind::Swap,
         Kind::Exchange,

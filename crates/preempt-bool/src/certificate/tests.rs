@@ -3,9 +3,10 @@
 use super::{Certificate, Says};
 use crate::limits::Limits;
 use crate::options::{Options, Switches};
-use crate::torture::{Random, program};
+use crate::torture::{program, random};
 use crate::{Dialect, Program, check, parse};
 use preempt_core::Verdict;
+use preempt_testing::Random;
 
 /// What became of a program.
 struct Answer {
@@ -35,7 +36,7 @@ fn is_accepted(text: &str, program: &Program) -> bool {
 
 #[test]
 fn random_programs_have_certificates_and_damaged_ones_are_refused() {
-    let mut random = Random::from_seed(7);
+    let mut random = random(7);
     let (mut holds, mut violated, mut none, mut damaged) = (0, 0, Vec::new(), 0);
     for seed in 0..300 {
         let source = program(seed, seed % 3 == 0);

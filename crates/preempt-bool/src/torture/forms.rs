@@ -4,7 +4,7 @@
 //! A loop that does nothing but start threads means, for k context switches, the same as k places
 //! one behind the other; that program is the judge's, and shares nothing of how slots are made.
 
-use super::{Generator, Random};
+use super::Generator;
 use std::fmt::Write;
 
 /// Copies of a loop's body in the unrolled program: enough for as many switches.
@@ -150,15 +150,5 @@ impl Generator {
             let _ = write!(unrolled, "  if (*) then {what} ");
         }
         let _ = writeln!(unrolled, "{}", "fi; ".repeat(UNROLLED as usize));
-    }
-}
-
-impl Random {
-    pub(crate) fn from_seed(seed: u64) -> Self {
-        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-        for _ in 0..5 {
-            random.below(2);
-        }
-        random
     }
 }

@@ -1,11 +1,12 @@
 //! Random pushdown systems against an interpreter of their rules, which knows nothing of programs.
 
-use super::Random;
+use super::random;
 use crate::check::check;
 use crate::limits::Limits;
 use crate::options::{Method, Options, Switches};
 use crate::parse_pushdown;
 use preempt_core::{Stop, Verdict};
+use preempt_testing::Random;
 use std::collections::{HashSet, VecDeque};
 use std::fmt::Write;
 
@@ -20,7 +21,7 @@ struct System {
 }
 
 fn random_system(seed: u64) -> System {
-    let mut r = Random::from_seed(seed ^ 0x0BAD_5EED);
+    let mut r = random(seed ^ 0x0BAD_5EED);
     let count = 2 + r.below(2);
     let (states, symbols) = (2 + r.below(2), 2 + r.below(3));
     let mut threads: Vec<Vec<Rule>> = Vec::new();

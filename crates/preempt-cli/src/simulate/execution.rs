@@ -115,7 +115,7 @@ impl<'a> Execution<'a> {
             self.described.truncate(left);
             self.look();
         }
-        // The lanes count steps: they are drawn again, for nobody to see.
+        // The lanes count steps: they are drawn again, and thrown away.
         self.lanes = Lanes::new(Cast::default(), &terminal::look());
         for described in &self.described {
             self.lanes.step(described);

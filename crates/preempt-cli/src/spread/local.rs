@@ -16,7 +16,7 @@ const FAREWELL: Duration = Duration::from_secs(3);
 /// The other processes; those that do not end by themselves are ended with this one.
 pub(crate) struct Children {
     running: RefCell<Vec<Child>>,
-    /// Where they read who listens where; removed with this value.
+    /// The file in which the processes read each other's addresses; removed with this value.
     _hosts: tempfile::NamedTempFile,
 }
 

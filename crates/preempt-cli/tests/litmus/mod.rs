@@ -3,26 +3,10 @@
 
 use preempt::sync::atomic::{AtomicUsize, Ordering, fence};
 use preempt::{Check, Memory, Strategy, thread};
+pub(crate) use preempt_testing::Random;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
-
-/// Small, fast, seeded random numbers.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (z ^ (z >> 31)) as usize % limit
-    }
-
-    fn one_of<T: Copy>(&mut self, list: &[T]) -> T {
-        list[self.below(list.len())]
-    }
-}
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
@@ -148,9 +132,9 @@ impl Litmus {
             let mut list = Vec::new();
             for nth in 0..1 + random.below(if count == 2 { 4 } else { 2 }) {
                 let value = 1 + random.below(2);
-                let any = random.one_of(&[Relaxed, Relaxed, Acquire, Release, AcqRel, SeqCst]);
-                let load = random.one_of(&[Relaxed, Relaxed, Acquire, SeqCst]);
-                let store = random.one_of(&[Relaxed, Relaxed, Release, SeqCst]);
+                let any = random.pick(&[Relaxed, Relaxed, Acquire, Release, AcqRel, SeqCst]);
+                let load = random.pick(&[Relaxed, Relaxed, Acquire, SeqCst]);
+                let store = random.pick(&[Relaxed, Relaxed, Release, SeqCst]);
                 let expected = random.below(2);
                 let (kind, order) = match random.below(12) {
                     0..4 => (Kind::Load, load),
@@ -158,13 +142,13 @@ impl Litmus {
                     8 => (Kind::Add(value), any),
                     9 => (Kind::Swap(value), any),
                     10 => (Kind::Compare(expected, value, load, random.below(2) == 0), any),
-                    _ => (Kind::Fence, random.one_of(&[Acquire, Release, AcqRel, SeqCst])),
+                    _ => (Kind::Fence, random.pick(&[Acquire, Release, AcqRel, SeqCst])),
                 };
                 let register = format!("r{nth}");
                 if !matches!(kind, Kind::Store(_) | Kind::Fence) && random.below(3) > 0 {
                     ask.insert(format!("{thread}:{register}"), random.below(3));
                 }
-                let location = random.one_of(&["x", "y"]).into();
+                let location = random.pick(&["x", "y"]).into();
                 list.push(Instruction { kind, location, order: Some(order), register });
             }
             threads.push(list);

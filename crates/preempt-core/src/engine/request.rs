@@ -11,7 +11,7 @@ pub enum Request {
     All,
     /// Those of one process, or [`Answer::AskForAll`].
     Process(ProcessId),
-    /// Those of some processes. Steps that are enabled only because nobody else can move may be left out.
+    /// Those of some processes. Steps that are enabled only because no other process can move may be left out.
     Selection(ProcessSelection),
     /// Those of the first process that [may be explored alone](crate::Independence::is_ample) and has steps.
     /// Processes are tried in the order of exploration, those up to `behind` are passed over.
@@ -21,7 +21,7 @@ pub enum Request {
         /// Whether steps that a property can see are not wanted.
         observed: bool,
     },
-    /// All but those of processes in a sleep set. The headers say who sleeps in the successors; only what a
+    /// All but those of processes in a sleep set. The headers say which processes sleep in the successors; only what a
     /// header said may be passed here, and the empty set in the beginning.
     Awake(SleepSet),
 }
@@ -77,11 +77,11 @@ impl Answer {
 /// Some processes, whose steps are wanted. Sets have a bit for each process below 64.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessSelection {
-    /// The steps of this one are wanted,
+    /// One process whose steps are wanted.
     pub first: Option<ProcessId>,
-    /// and of these.
+    /// Further processes whose steps are wanted.
     pub also: u64,
-    /// If one of them has none, or there is none of them, everybody's are but those of these.
+    /// If a wanted process has no step, or no process is wanted, the steps of all are, except of these.
     pub without: u64,
 }
 
@@ -98,7 +98,7 @@ impl ProcessSelection {
         self.first.into_iter().chain(also)
     }
 
-    /// Whether there is nobody whose steps are wanted in any case.
+    /// Whether there is no process whose steps are wanted in any case.
     #[inline(always)]
     pub fn is_open(self) -> bool {
         self.first.is_none() && self.also == 0

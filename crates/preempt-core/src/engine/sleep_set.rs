@@ -17,7 +17,7 @@
 pub struct SleepSet(u64);
 
 impl SleepSet {
-    /// Everybody is awake.
+    /// All processes are awake.
     pub const EMPTY: SleepSet = SleepSet(0);
     /// Processes from this one on never sleep.
     pub const PROCESSES: usize = 16;
@@ -51,7 +51,7 @@ impl SleepSet {
         (pairs.wrapping_mul(0x0101_0101_0101_0101) >> 56) as usize
     }
 
-    /// The set as one number, for those who keep it elsewhere.
+    /// The set as one number, to be kept elsewhere.
     #[inline(always)]
     pub fn bits(self) -> u64 {
         self.0

@@ -27,7 +27,7 @@ pub struct SuccessorHeader {
     pub transition: u32,
     /// Which transition of the partner; 0 without one.
     pub partner_transition: u32,
-    /// Who sleeps in the successor; only known after [`Request::Awake`](super::Request::Awake).
+    /// Which processes sleep in the successor; only known after [`Request::Awake`](super::Request::Awake).
     pub sleep_set: SleepSet,
 }
 
@@ -131,9 +131,9 @@ pub struct SuccessorList<T> {
 /// Memory for systems that find successors one step after the other, reused.
 #[derive(Default, Debug)]
 pub struct Scratch {
-    /// Steps of the state,
+    /// The steps of the state.
     pub enabled: Enabled,
-    /// and those that are wanted.
+    /// The steps that are wanted.
     pub steps: Vec<Step>,
     /// A successor.
     pub state: Vec<u8>,

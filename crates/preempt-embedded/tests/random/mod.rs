@@ -1,22 +1,7 @@
 //! Random models with random pieces of C.
 
+use preempt_testing::Random;
 use std::fmt::Write;
-
-/// Numbers that look random.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % limit.max(1)
-    }
-
-    fn pick<'a>(&mut self, list: &[&'a str]) -> &'a str {
-        list[self.below(list.len() as u64) as usize]
-    }
-}
 
 /// A model in the making. Values stay small: everything is taken modulo a small number.
 struct Maker {
@@ -136,8 +121,7 @@ impl Maker {
 
 /// The model of a seed.
 pub(crate) fn model(seed: u64) -> String {
-    let mut maker =
-        Maker { random: Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1), name: String::new() };
+    let mut maker = Maker { random: Random::multiplied(seed, 33), name: String::new() };
     for _ in 0..5 {
         maker.random.below(2);
     }

@@ -1,45 +1,31 @@
 //! Seeded random numbers and formulas for the tests.
 
 use preempt_ltl::Formula;
-
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Random {
-        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 8
-    }
-}
+pub(crate) use preempt_testing::Random;
 
 /// A formula with `size` operators and leaves over `propositions` propositions.
 pub(crate) fn formula(random: &mut Random, size: usize, propositions: u64, next: bool) -> Formula {
     if size <= 1 {
-        return match random.next() % 12 {
+        return match random.next_number() % 12 {
             0 => Formula::True,
             1 => Formula::False,
-            _ => Formula::Prop((random.next() % propositions) as u32),
+            _ => Formula::Prop((random.next_number() % propositions) as u32),
         };
     }
-    let unary = size == 2 || random.next().is_multiple_of(3);
+    let unary = size == 2 || random.next_number().is_multiple_of(3);
     if unary {
         let inner = formula(random, size - 1, propositions, next);
-        return match random.next() % 4 {
+        return match random.next_number() % 4 {
             0 => inner.not(),
             1 => inner.always(),
             2 if next => inner.next(),
             _ => inner.eventually(),
         };
     }
-    let left = 1 + (random.next() % (size as u64 - 2)) as usize;
+    let left = 1 + (random.next_number() % (size as u64 - 2)) as usize;
     let f = formula(random, left, propositions, next);
     let g = formula(random, size - 1 - left, propositions, next);
-    match random.next() % 8 {
+    match random.next_number() % 8 {
         0 => f.and(g),
         1 => f.or(g),
         2 => f.implies(g),

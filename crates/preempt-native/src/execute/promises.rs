@@ -22,9 +22,9 @@ enum Claimed {
     Known(u32),
     /// One of the process's own.
     Own(u32),
-    /// The channel whose id is in a byte of the vector,
+    /// The channel whose id is in a byte of the vector.
     Global(u32),
-    /// or of the frame.
+    /// The channel whose id is in a byte of the frame.
     Local(u32),
 }
 

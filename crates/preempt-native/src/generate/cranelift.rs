@@ -199,9 +199,9 @@ impl Drop for Executable {
 struct Builder<'a> {
     builder: FunctionBuilder<'a>,
     module: &'a mut JITModule,
-    /// The helpers of the module,
+    /// The helpers of the module.
     known: &'a [FuncId],
-    /// and those that this function calls.
+    /// The helpers that this function calls.
     helpers: Vec<Option<FuncRef>>,
 }
 

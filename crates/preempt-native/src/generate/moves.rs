@@ -12,9 +12,9 @@ use preempt_promela::ir::{
     ProctypeIndex, Program,
 };
 
-/// A `d_step` with a loop looks after so many blocks whether it should be given up,
+/// A `d_step` with a loop looks after so many blocks whether it should be given up.
 const BLOCKS_PER_LOOK: i32 = 1 << 16;
-/// and after so many looks leaves it to the interpreter to find out whether it ever ends.
+/// After so many looks it is left to the interpreter to find out whether a `d_step` ever ends.
 const MOST_LOOKS: i32 = 1 << 8;
 
 /// The parameters of all functions that describe the process.

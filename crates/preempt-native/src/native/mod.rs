@@ -46,13 +46,13 @@ pub struct Native<'p> {
     /// Per move: how many bytes it can add, if it can change the length of the vector.
     growth: Vec<Option<u32>>,
     most_growth: usize,
-    /// The most entries that one process can have,
+    /// The most entries that one process can have.
     most_successors: usize,
-    /// and the most moves.
+    /// The most moves that one process can have.
     most_moves: usize,
-    /// How often something was asked before it was translated: for all successors of a state,
+    /// How often all successors of a state were asked for before that was translated.
     asked: AtomicU32,
-    /// and for single steps, which the search for the simplest counterexample and replays take.
+    /// The same for single steps, which the search for the simplest counterexample and replays take.
     asked_for_steps: AtomicU32,
     /// Time that translations took since it was made, in nanoseconds.
     translation: AtomicU64,

@@ -144,7 +144,7 @@ impl Maker<'_> {
             }
             _ => [6, r.jump, 1, 0, 0, 0, 0, 0, 0, 0],
         };
-        let mut at = self.random.below(weights.iter().sum());
+        let mut at = self.random.below(weights.iter().sum::<u64>());
         let kind = weights.iter().position(|weight| {
             let found = at < *weight;
             at = at.saturating_sub(*weight);

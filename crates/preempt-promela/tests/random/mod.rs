@@ -14,42 +14,14 @@ mod make;
 pub(crate) mod overflow;
 mod smaller;
 
-#[allow(unused_imports)]
+#[allow(unused_imports)] // not all tests make models of every kind
 pub(crate) use make::make;
+pub(crate) use preempt_testing::Random;
 
 /// What compiles Spin's verifiers.
 #[allow(dead_code)] // not all tests ask Spin
 pub(crate) fn c_compiler() -> String {
     std::env::var("PREEMPT_CC").unwrap_or_else(|_| "gcc".into())
-}
-
-/// A small generator of numbers: xorshift.
-#[derive(Clone)]
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
-        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    pub(crate) fn below(&mut self, n: u64) -> u64 {
-        (self.next() >> 11) % n
-    }
-
-    fn one_in(&mut self, n: u64) -> bool {
-        self.below(n) == 0
-    }
-
-    fn pick<'a>(&mut self, list: &[&'a str]) -> &'a str {
-        list[self.below(list.len() as u64) as usize]
-    }
 }
 
 /// A statement.

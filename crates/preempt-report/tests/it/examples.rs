@@ -467,6 +467,7 @@ pub(crate) fn within_bound() -> Claim {
             revisits: 16,
             errors: 0,
             complete: true,
+            unreduced: false,
             bytes_per_state: 12.25,
             memory_bytes: 3_407_872,
             state_bytes: 28,

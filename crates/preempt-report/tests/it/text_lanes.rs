@@ -5,6 +5,7 @@ use insta::assert_snapshot;
 use preempt_core::{Claim, Position, Switch, Trace, TraceStep};
 use preempt_report::lanes::{self, Lanes};
 use preempt_report::{Cast, Look};
+use preempt_testing::Random;
 
 fn draw(claim: &Claim, look: &Look) -> String {
     let violation = claim.violation.as_ref().unwrap();
@@ -128,24 +129,12 @@ fn a_hundred_thousand_steps_are_drawn_in_text_too() {
     assert!(chart.lines().count() > 50_000);
 }
 
-/// Numbers that look random, the same on every machine.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 32) as usize % bound
-    }
-}
-
 /// Random executions of two to five processes that meet each other in either direction: in every row
 /// the sender's text stands in the sender's lane and the receiver's in the receiver's. Where the two are
 /// mixed up, case 1 shows it.
 #[test]
 fn handshakes_show_each_side_in_its_own_lane() {
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut random = Random::shifts(0x9e37_79b9_7f4a_7c15, 32);
     let mut leftwards = 0;
     for case in 0..300 {
         let processes = 2 + random.below(4);

@@ -34,7 +34,7 @@ pub struct State {
     pub initial: bool,
     /// Whether it accepts here.
     pub accepting: bool,
-    /// Who is here now: processes, or a word for a claim.
+    /// What is here now: processes, or a word for a claim.
     pub here: Vec<String>,
     /// The process ids behind `here`.
     pub pids: Vec<usize>,
@@ -57,7 +57,7 @@ pub(super) fn of(model: &Model, interpreter: &Interpreter, states: &[Vec<u8>]) -
     let mut list: Vec<Automaton> = (0..program.proctypes.len())
         .map(|index| process_type(interpreter, &program.proctypes[index], index, present))
         .collect();
-    // Within an indivisible sequence nobody looks.
+    // Within an indivisible sequence the claim does not move.
     let read: Vec<&[u8]> =
         states.iter().map(Vec::as_slice).filter(|state| !interpreter.is_transient(state)).collect();
     for claim in &program.claims {

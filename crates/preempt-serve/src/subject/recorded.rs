@@ -78,7 +78,7 @@ struct Recorded {
     trace: Trace,
     sources: Vec<Source>,
     failure: Option<Fault>,
-    /// Nobody can move at the end, and that is the failure.
+    /// No process can move at the end, and that is the failure.
     is_stuck: bool,
     /// Names of the processes, by id.
     names: HashMap<usize, String>,
@@ -224,7 +224,7 @@ impl Recorded {
         failure: Option<Fault>,
         is_stuck: bool,
     ) -> Result<Self, String> {
-        // Moves of a property belong to nobody: what they repeat is the last state.
+        // Moves of a property belong to no process: what they repeat is the last state.
         let own = trace.steps.iter().take_while(|s| s.pid != ProcessId::PROPERTY.index()).count();
         trace.steps.truncate(own);
         trace.cycle_start = trace.cycle_start.filter(|start| *start < own);

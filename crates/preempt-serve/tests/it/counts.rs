@@ -9,23 +9,10 @@ use preempt_core::{Claim, ProcessId, SwitchCount};
 use preempt_report::json::{Subject, report};
 use preempt_report::{Look, Page, SavedTrace, lanes, page, summary};
 use preempt_serve::RecordedFile;
+use preempt_testing::Random;
 use preempt_verify::boolean::Settings;
 use preempt_verify::{Control, Request, verify_promela};
 use serde_json::{Value, json};
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % bound
-    }
-
-    fn pick<'a>(&mut self, list: &[&'a str]) -> &'a str {
-        list[self.below(list.len())]
-    }
-}
 
 /// Two or three processes that share variables and a channel, with a property that often fails.
 fn promela(random: &mut Random) -> String {
@@ -179,7 +166,7 @@ fn compare(name: &str, ending: &str, text: &str, claim: &Claim) -> bool {
 #[test]
 fn every_view_of_an_execution_counts_the_same() {
     let cases = std::env::var("PREEMPT_COUNTS").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
-    let mut random = Random(7);
+    let mut random = Random::linear(7);
     let (mut models, mut programs) = (0, 0);
     for _ in 0..cases {
         let text = promela(&mut random);

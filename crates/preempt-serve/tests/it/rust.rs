@@ -80,7 +80,7 @@ fn a_model_in_rust_is_walked_and_checked() {
     let steps: Vec<&str> =
         start["enabled"].as_array().unwrap().iter().map(|s| s["text"].as_str().unwrap()).collect();
     assert_eq!(steps, ["Load(0)", "Load(1)"]);
-    // Both load before anybody stores; whoever is let in then preempts.
+    // Both load before one stores; the one that is let in then preempts.
     let lost = look("01");
     assert_eq!(lost["cost"]["preemptions"], 1, "{lost}");
     let end = look("0100");

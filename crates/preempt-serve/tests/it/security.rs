@@ -1,4 +1,4 @@
-//! Who is let in, what is served, and what a hostile model or request can do.
+//! Which requests are let in, what is served, and what a hostile model or request can do.
 
 use crate::client::{Served, file, folder};
 use serde_json::json;

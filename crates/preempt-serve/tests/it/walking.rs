@@ -3,6 +3,7 @@
 use crate::client::{Served, models};
 use preempt_core::{Describe, Enabled, Outcome, Step, Switch, System, Value as Shown, replay};
 use preempt_promela::interpret::Interpreter;
+use preempt_testing::Random;
 use preempt_verify::Control;
 use preempt_verify::promela::{observed, read};
 use serde_json::{Value, json};
@@ -12,16 +13,6 @@ use std::time::{Duration, Instant};
 fn walks() -> u64 {
     let asked = std::env::var("PREEMPT_SERVE_WALKS").ok();
     asked.and_then(|text| text.parse().ok()).unwrap_or(4)
-}
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % bound
-    }
 }
 
 fn interpreter(name: &str) -> Interpreter {
@@ -88,7 +79,7 @@ fn walks_are_what_a_replay_says() {
     for (model, name) in names.iter().enumerate() {
         let system = interpreter(name);
         for seed in 0..walks() {
-            let mut random = Random(seed * 1_000 + model as u64);
+            let mut random = Random::linear(seed * 1_000 + model as u64);
             let (choices, steps, states) = execution(&system, &mut random, 90);
             let (trace, _, _) = replay(&system, &steps).unwrap();
             // Points of the path in any order, some on another branch: what the server remembers must not show.
@@ -175,7 +166,7 @@ fn watches_have_the_values_of_the_variables() {
     let mut compared = 0;
     for (model, name) in names.iter().enumerate() {
         let system = interpreter(name);
-        let mut random = Random(model as u64 + 77);
+        let mut random = Random::linear(model as u64 + 77);
         let (choices, ..) = execution(&system, &mut random, 60);
         let here = random.below(choices.len() + 1);
         let path = encode(&choices[..here]);

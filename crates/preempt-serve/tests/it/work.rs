@@ -7,6 +7,7 @@ use preempt_core::{
 };
 use preempt_report::Source;
 use preempt_serve::{Choice, Mistake, Origin, Question, Subject};
+use preempt_testing::Random;
 use preempt_verify::{Control, Error};
 use serde_json::json;
 use std::sync::Arc;
@@ -159,11 +160,8 @@ fn an_action_costs_what_is_in_view() {
 fn paths_by_name_are_paths() {
     let crowd = Crowd::default();
     let served = Served::new(vec![Box::new(crowd)]);
-    let mut seed = 5_u64;
-    let mut below = |bound: usize| {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (seed >> 33) as usize % bound
-    };
+    let mut random = Random::linear(5);
+    let mut below = |bound: usize| random.below(bound);
     let letter = |choice: usize| format!("({choice})");
     let (mut known, mut by_name, mut gone) = (Vec::<(u64, Vec<usize>)>::new(), 0, 0);
     for _ in 0..120 {

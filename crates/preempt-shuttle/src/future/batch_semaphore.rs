@@ -9,12 +9,12 @@ use std::pin::{Pin, pin};
 use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// Who gets permits that become free.
+/// Which waiter gets permits that become free.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fairness {
-    /// Who has waited longest, and nobody before it has all it wants.
+    /// The one that has waited longest; it is served whole before the next.
     StrictlyFair,
-    /// Anybody who comes.
+    /// Any task that comes.
     Unfair,
 }
 
@@ -74,19 +74,19 @@ struct Waiter {
 }
 
 impl State {
-    /// Whether somebody else may take `wanted` permits now.
+    /// Whether another task may take `wanted` permits now.
     fn admits(&self, fairness: Fairness, wanted: usize) -> bool {
         let queue = self.waiters.iter().filter(|waiter| !waiter.granted);
         let blocked = fairness == Fairness::StrictlyFair && queue.clone().any(|w| !w.bypassable);
         !blocked && self.permits >= wanted
     }
 
-    /// Hands free permits to those that wait; returns whom to wake.
+    /// Hands free permits to those that wait; returns the tasks to wake.
     fn grant(&mut self, fairness: Fairness) -> Vec<Waker> {
         let mut wake = Vec::new();
         for waiter in self.waiters.iter_mut().filter(|waiter| !waiter.granted) {
             if self.permits >= waiter.wanted {
-                // Who takes permits from an unfair semaphore is open: all that could are woken.
+                // Which task takes permits from an unfair semaphore is open: all that could are woken.
                 if fairness == Fairness::StrictlyFair {
                     self.permits -= waiter.wanted;
                     waiter.granted = true;
@@ -119,7 +119,7 @@ impl BatchSemaphore {
         self.state().permits
     }
 
-    /// Closes it: who waits or comes later gets an error.
+    /// Closes it: tasks that wait or come later get an error.
     #[track_caller]
     pub fn close(&self) {
         let wakers: Vec<Waker> = {

@@ -1,4 +1,4 @@
-//! Who decides which task goes next.
+//! What decides which task goes next.
 //!
 //! A scheduler of this crate that is given to a runner says which strategy of preempt it is. One that
 //! a user writes is asked at every step, and so are those of this crate inside it.

@@ -81,7 +81,7 @@ impl Checker<'_> {
         if let Some(violation) = &mut claim.violation {
             notes.extend(truncations_along(&interpreter, &violation.trace.raw, &over));
         }
-        // Remarks are for a reader who has time to wait for them.
+        // Remarks are for readers with time to wait for them.
         if !over() {
             if let Some(violation) = &mut claim.violation {
                 self.print_as_observed(&mut violation.trace);

@@ -133,7 +133,7 @@ pub fn plain(
     interpreter(model, settings, Beside::Nothing, (false, false), control)
 }
 
-/// Makes a model runnable for a reader who follows it: all variables are kept, with the values they
+/// Makes a model runnable to be followed step by step: all variables are kept, with the values they
 /// have. The steps are the same as in a search.
 pub fn observed(
     model: &Model,

@@ -1,4 +1,4 @@
-//! Expressions that somebody watches: any expression of Promela, evaluated in states of a model that runs.
+//! Expressions that are watched: any expression of Promela, evaluated in states of a model that runs.
 //!
 //! An expression is compiled as part of the model. What it looks at may make statements visible that are one step
 //! otherwise; then its states are not those of the model that runs, and it is refused.

@@ -5,20 +5,8 @@ use super::library::atomic::{
     AtomicBool, AtomicPtr, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst,
 };
 use super::library::{Arc, Condvar, Mutex, OnceLock, RwLock, UnsafeCell, Weak, hint, mpsc, thread};
+use preempt_testing::Random;
 use std::time::Duration;
-
-/// Small, seeded random numbers.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((u128::from(z ^ (z >> 31)) * u128::from(limit)) >> 64) as u64
-    }
-}
 
 /// One thing a thread does.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -88,7 +76,7 @@ pub(crate) fn mistake(seed: u64) -> Act {
 
 /// The program of this seed.
 pub(crate) fn program(seed: u64, mistake: Option<Act>) -> Program {
-    let mut random = Random(seed);
+    let mut random = Random::split_wide(seed);
     let acts = [
         Add,
         AddByCompare,

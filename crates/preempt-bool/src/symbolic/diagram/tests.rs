@@ -31,13 +31,8 @@ fn operations_agree_with_truth_tables() {
         }
         result
     };
-    let mut seed = 88_172_645_463_325_252u64;
-    let mut random = || {
-        seed ^= seed << 13;
-        seed ^= seed >> 7;
-        seed ^= seed << 17;
-        (seed >> 16) as u32
-    };
+    let mut numbers = preempt_testing::Random::shifts(88_172_645_463_325_252, 16);
+    let mut random = || numbers.next_number() as u32;
     for _ in 0..300 {
         let (a, b, mask) = (random(), random(), random() & 31);
         let (x, y) = (build(a), build(b));
