@@ -133,7 +133,7 @@ pub enum Assertions {
     Ignored,
 }
 
-/// A claim, and the raw steps behind its counterexample for whoever wants to replay them.
+/// A claim, and the raw steps behind its counterexample to be replayed.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The verdict in words and numbers.

@@ -69,10 +69,6 @@ impl Request<'_> {
         self.arguments.store == Some(store)
     }
 
-    fn reduces(&self) -> bool {
-        self.arguments.por != Some(Switch::Off)
-    }
-
     fn wants_reduction(&self) -> bool {
         self.arguments.por == Some(Switch::On)
     }
@@ -137,9 +133,6 @@ const TABLE: &[Row] = &[
     row("no_reset", |r| r.boolean(), PROMELA_ONLY),
     row("no_hide", |r| r.boolean(), PROMELA_ONLY),
     row("trails", |r| r.boolean(), PROMELA_ONLY),
-    row("csb", |r| r.boolean(), PROMELA_ONLY),
-    row("free_cycles", |r| r.boolean(), PROMELA_ONLY),
-    row("shorten", |r| r.boolean(), PROMELA_ONLY),
     row("compat", |r| r.boolean(), PROMELA_ONLY),
     row("search", |r| r.boolean(), PROMELA_ONLY),
     row("seed", |r| r.boolean(), PROMELA_ONLY),
@@ -196,8 +189,6 @@ const TABLE: &[Row] = &[
     ),
     row("compat", |r| r.in_files(), FILES),
     row("swarm", |r| r.in_files(), FILES),
-    row("free_cycles", |r| r.in_files(), FILES),
-    row("shorten", |r| r.in_files(), FILES),
     row("part", |r| r.boolean(), PROMELA_ONLY),
     row("part", |r| !r.has("swarm"), "needs --swarm: it says which of its searches are made"),
     // States that belong to many processes.
@@ -220,8 +211,6 @@ const TABLE: &[Row] = &[
     row("por", |r| r.spreads() && r.wants_reduction() && (r.bounded() || r.infinite()), EVERY_STEP),
     row("compat", |r| r.spreads(), SPREAD),
     row("swarm", |r| r.spreads(), SPREAD),
-    row("free_cycles", |r| r.spreads(), SPREAD),
-    row("shorten", |r| r.spreads(), SPREAD),
     // Bounds of Boolean programs.
     row(
         "por",
@@ -255,8 +244,6 @@ const TABLE: &[Row] = &[
     ),
     // Bounds of Promela models.
     row("bound", |r| r.has("iterate"), "and --iterate are two ways to bound: choose one"),
-    row("csb", |r| !r.has("iterate"), "needs --iterate: it says by how much a bound grows"),
-    row("csb", |r| r.infinite(), FINITE_ONLY),
     row(
         "iterate",
         |r| r.search(SearchOrder::Dfs),
@@ -267,13 +254,6 @@ const TABLE: &[Row] = &[
         |r| r.has("compat"),
         "cannot be combined with --compat spin: Spin searches a single bound, use --bound",
     ),
-    row("free_cycles", |r| !r.has("bound"), "needs --bound"),
-    row("free_cycles", |r| r.reduces(), "needs --por off: the reduced search counts every switch"),
-    row("free_cycles", |r| r.has("compat"), "cannot be combined with --compat spin"),
-    row("free_cycles", |r| r.infinite(), FINITE_ONLY),
-    row("shorten", |r| !r.has("bound"), "needs --bound: without one, the shortest is found anyway"),
-    row("shorten", |r| r.store(StoreKind::Bitstate), "needs a store that recognises states"),
-    row("shorten", |r| r.infinite(), FINITE_ONLY),
     // The order of exploration.
     row("search", |r| r.infinite_in_another_order(), FINITE_ONLY),
     row("search", |r| r.has("swarm"), SWARM_CHOOSES),
@@ -436,10 +416,7 @@ impl Request<'_> {
     /// Whether a search with a bound has to be depth-first.
     fn needs_stack(&self) -> bool {
         let lossy = self.store(StoreKind::Compact) || self.store(StoreKind::Bitstate);
-        self.search(SearchOrder::Dfs)
-            || self.has("free_cycles")
-            || self.has("shorten")
-            || (lossy && self.has("bound"))
+        self.search(SearchOrder::Dfs) || (lossy && self.has("bound"))
     }
 }
 

@@ -22,11 +22,9 @@ pub(crate) fn request(arguments: &CheckArguments) -> Request {
     Request {
         preemptions: match (arguments.bound, arguments.iterate) {
             (Some(bound), _) => Preemptions::AtMost(bound),
-            (None, Some(last)) => Preemptions::Iterate { last, extra: arguments.csb },
+            (None, Some(last)) => Preemptions::Iterate { last },
             (None, None) => Preemptions::Any,
         },
-        free_cycles: arguments.free_cycles,
-        shorten: arguments.shorten,
         search: match arguments.search {
             SearchOrder::Auto => Search::Auto,
             SearchOrder::Dfs => Search::Depth,
@@ -38,7 +36,6 @@ pub(crate) fn request(arguments: &CheckArguments) -> Request {
             None => Storage::Auto,
             Some(StoreKind::Exact) => Storage::Exact,
             Some(StoreKind::Tree) => Storage::Tree,
-            Some(StoreKind::ClearyTree) => Storage::ClearyTree,
             Some(StoreKind::Compact) => Storage::Compact,
             Some(StoreKind::Bitstate) => {
                 Storage::Bitstate { bits: arguments.bits, hashes: arguments.hashes }

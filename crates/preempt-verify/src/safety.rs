@@ -30,9 +30,10 @@ pub(crate) fn check(
     let mut finding = search(&mut options, elsewhere);
     let mut whole = None;
     if let Some(most) = small_enough(&finding, &options) {
-        let all = Options { preemptions: Preemptions::Any, states: Some(most), ..options.clone() };
+        let mut all =
+            Options { preemptions: Preemptions::Any, states: Some(most), ..options.clone() };
         // So few states that they are explored here, wherever the others were.
-        let all = search(&mut Options { free_cycles: false, shorten: false, ..all }, None);
+        let all = search(&mut all, None);
         let shown = all.counterexample.is_none() && all.stop.is_none();
         if shown && all.statistics.states <= most {
             (finding.bound, finding.unreached) = (None, all.unreached);

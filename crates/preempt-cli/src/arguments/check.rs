@@ -39,15 +39,6 @@ pub(crate) struct CheckArguments {
     /// 0, 1, 2, … preemptions until violated, exhausted or MAX
     #[arg(long, value_name = "MAX", num_args = 0..=1, help_heading = "Bounds")]
     pub(crate) iterate: Option<Option<u32>>,
-    /// With --iterate: raise the bound by N + 1 at a time
-    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Bounds")]
-    pub(crate) csb: u32,
-    /// Do not count switches away from a process all of whose steps lead back to the current path
-    #[arg(long, help_heading = "Bounds")]
-    pub(crate) free_cycles: bool,
-    /// Explore a state again when it is reached at a smaller depth
-    #[arg(long, help_heading = "Bounds")]
-    pub(crate) shorten: bool,
 
     /// Partial-order reduction
     #[arg(long, value_enum, value_name = "on|off", help_heading = "Search")]

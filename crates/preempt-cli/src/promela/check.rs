@@ -185,7 +185,7 @@ fn heading(
         reduced: arguments.por != Some(Switch::Off) && !claim.notes.iter().any(unreduced),
         store: match arguments.store {
             None | Some(StoreKind::Exact) => Store::Full,
-            Some(StoreKind::Tree | StoreKind::ClearyTree) => Store::Compressed,
+            Some(StoreKind::Tree) => Store::Compressed,
             Some(StoreKind::Compact) => Store::HashCompact,
             Some(StoreKind::Bitstate) => Store::Bitstate,
         },

@@ -258,7 +258,6 @@ impl Job<'_> {
             && request.swarm.is_none()
             && request.depth.is_none()
             && !request.is_bounded()
-            && !request.shorten
             && !request.fair
             && request.elsewhere.is_none();
         if !is_usual || !exact || self.endless.is_some() {
