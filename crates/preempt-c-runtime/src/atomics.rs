@@ -138,7 +138,8 @@ pub(crate) fn execute(atomic: Atomic) -> Outcome {
             runtime.stop(Trouble::unsupported(pc, message));
         }
         let call_site = CallSite { pc, address };
-        if action != Action::Store {
+        let awaits = action == Action::CompareExchange && runtime.takes_lock(pc);
+        if action != Action::Store && !awaits {
             before_read(pc, address, call_site);
         }
         let runtime = crate::runtime::runtime();
@@ -155,9 +156,9 @@ pub(crate) fn execute(atomic: Atomic) -> Outcome {
         };
         let id = runtime.objects.id(index);
         let operation = Operation::new(action, id, operands.0, operands.1, Location::caller());
-        let may_fail = atomic.may_fail;
-        let seen =
-            perform(Operation { may_fail, ..operation.with_order(order, failure) }, call_site);
+        let may_fail = atomic.may_fail && !awaits;
+        let operation = Operation { may_fail, awaits, ..operation.with_order(order, failure) };
+        let seen = perform(operation, call_site);
         let runtime = crate::runtime::runtime();
         let state = &runtime.run().state;
         let newest = state.object(id).value;

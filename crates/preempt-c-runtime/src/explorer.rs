@@ -105,8 +105,14 @@ fn unexplored(kept: &Kept) -> Vec<String> {
         words
             .push(format!("of values that may be any, only those from {low} to {high} (--values)"));
     }
+    if runtime().has_taken_locks {
+        words.push(TAKEN_LOCKS.into());
+    }
     words
 }
+
+/// What is left out where a lock of std is one step.
+const TAKEN_LOCKS: &str = "of what std does to take a Mutex, only that it waits until the lock is free (--std-locks steps)";
 
 /// Whether executions are sampled beside the search: where it looks for everything by partial orders.
 fn samples() -> bool {

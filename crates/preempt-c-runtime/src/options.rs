@@ -57,6 +57,9 @@ pub(crate) struct Options {
     pub(crate) keeps_pauses: bool,
     /// How many waits per execution may end because time is up while other threads could still move.
     pub(crate) timeouts: u32,
+    /// Return addresses of the calls that take a lock of Rust's std, relative to where the program is loaded: each is one
+    /// step, and waits until the lock is free.
+    pub(crate) locks: Vec<usize>,
     /// Seconds without an operation after which a thread is taken to compute without end.
     pub(crate) patience: u64,
 }
@@ -87,6 +90,7 @@ impl Options {
             progress: false,
             keeps_pauses: false,
             timeouts: 1,
+            locks: Vec::new(),
             patience: 10,
         };
         for line in text.lines() {
@@ -117,6 +121,10 @@ impl Options {
                     options.values = (low.parse().ok()?, high.parse().ok()?);
                 }
                 "timeouts" => options.timeouts = value.parse().ok()?,
+                "locks" => {
+                    let address = |text| usize::from_str_radix(text, 16).ok();
+                    options.locks = value.split(' ').map(address).collect::<Option<_>>()?;
+                }
                 "patience" => options.patience = value.parse().ok()?,
                 "replay" => options.replay = Some(value.into()),
                 "search" => {

@@ -12,6 +12,7 @@ use crate::mappings::Mappings;
 use crate::objects::Objects;
 use crate::options::Options;
 use crate::shadow::Shadow;
+use crate::snapshot;
 use crate::stop_flag::stop_flag;
 use crate::task::{CallSite, Frames, MOST, Task};
 use crate::trouble::{Panic, Standing, Trouble};
@@ -77,6 +78,8 @@ pub(crate) struct Runtime {
     pub(crate) at_exit_before: usize,
     /// Whether the program has asked for a value, of which not all were tried.
     pub(crate) has_chosen_values: bool,
+    /// Whether a lock of Rust's std was taken as one step.
+    pub(crate) has_taken_locks: bool,
     /// When the latest long pause or timed wait of the execution has ended, on the clock of its thread.
     pub(crate) latest_end: u64,
     /// Whether a thread has moved in the execution that should have done so before that.
@@ -177,6 +180,7 @@ impl Runtime {
             at_exit: Vec::new(),
             at_exit_before: 0,
             has_chosen_values: false,
+            has_taken_locks: false,
             latest_end: 0,
             overtaken: false,
             progress_told: None,
@@ -219,6 +223,17 @@ impl Runtime {
         if !self.notes.iter().any(|known| known == line) {
             self.notes.push(line.into());
         }
+    }
+
+    /// Whether the call that returns to `pc` takes a lock of Rust's std, as one step.
+    #[inline]
+    pub(crate) fn takes_lock(&mut self, pc: usize) -> bool {
+        let locks = &self.options.locks;
+        if locks.is_empty() || locks.binary_search(&snapshot::relative(pc)).is_err() {
+            return false;
+        }
+        self.has_taken_locks = true;
+        true
     }
 
     /// The memory orders of an access, also of a comparison that fails, as they are to be executed.

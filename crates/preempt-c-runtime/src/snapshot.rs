@@ -143,6 +143,13 @@ pub(crate) fn is_own_text(address: usize) -> bool {
     (start..end).contains(&address)
 }
 
+/// An address as an offset into the program.
+#[inline]
+pub(crate) fn relative(address: usize) -> usize {
+    let memory = memory();
+    address.wrapping_sub(memory.modules.first().map_or(0, |program| program.base))
+}
+
 /// Whether an address is of the program's own code.
 #[inline]
 pub(crate) fn is_program_text(address: usize) -> bool {

@@ -10,7 +10,9 @@ use crate::terminal::{self, INTERRUPTED, ProgressLine};
 use preempt_core::{Claim, Statistics, Verdict, counted};
 use preempt_report::json::{self, Subject};
 use preempt_report::{Page, SavedTrace, Source, lanes, page, summary};
-use preempt_run::{Answer, Backend, Memory, Options, Search, Watch, answer, symbols::Symbols};
+use preempt_run::{
+    Answer, Backend, Memory, Options, Search, StdLocks, Watch, answer, symbols::Symbols,
+};
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -155,6 +157,10 @@ pub(crate) fn options(arguments: &ProgramArguments, program: Options) -> Options
             .or_else(redirected),
         sample: arguments.sample == Switch::On,
         keeps_pauses: arguments.pauses == Pauses::Kept,
+        std_locks: match arguments.std_locks {
+            arguments::StdLocks::Whole => StdLocks::Whole,
+            arguments::StdLocks::Steps => StdLocks::Steps,
+        },
         output: arguments.output || arguments.debugger.is_some(),
         replay: arguments.replay.clone(),
         debugger: arguments.debugger.clone(),
@@ -226,6 +232,9 @@ pub(crate) fn given(options: &Options) -> Vec<String> {
     }
     if options.keeps_pauses {
         words.extend(["--pauses".to_string(), "kept".to_string()]);
+    }
+    if options.std_locks == StdLocks::Steps {
+        words.extend(["--std-locks".to_string(), "steps".to_string()]);
     }
     if options.values != (0, 3) {
         let (low, high) = options.values;

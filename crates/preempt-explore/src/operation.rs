@@ -300,6 +300,8 @@ pub struct Operation {
     pub failure: Order,
     /// A compare_exchange that may fail for no reason.
     pub may_fail: bool,
+    /// A compare_exchange that waits until it succeeds: it takes a lock.
+    pub awaits: bool,
     /// When the time of a wait is up, where the order of such times counts.
     pub deadline: Option<Deadline>,
     /// Where in the source.
@@ -324,7 +326,8 @@ impl Deadline {
 impl PartialEq for Operation {
     fn eq(&self, other: &Self) -> bool {
         let operands = |o: &Self| (o.action, o.object, o.first, o.second);
-        let key = |o: &Self| (operands(o), o.urgent, o.order, o.failure, o.may_fail, o.deadline);
+        let orders = |o: &Self| (o.order, o.failure, o.may_fail, o.awaits);
+        let key = |o: &Self| (operands(o), orders(o), o.urgent, o.deadline);
         key(self) == key(other)
     }
 }
@@ -352,7 +355,7 @@ impl Operation {
     /// An operation on an object.
     pub fn new(action: Action, object: ObjectId, first: u64, second: u64, site: Site) -> Self {
         let order = Order::SequentiallyConsistent;
-        let (failure, urgent, may_fail) = (order, false, false);
+        let (failure, urgent, may_fail, awaits) = (order, false, false, false);
         let deadline = None;
         Operation {
             action,
@@ -363,6 +366,7 @@ impl Operation {
             order,
             failure,
             may_fail,
+            awaits,
             deadline,
             site,
         }

@@ -264,8 +264,13 @@ impl Observer for SegmentTable {
         match self.by_history.pass(history) {
             None => {
                 if let Next::Operation(operation) = &next {
-                    let ordered = self.weak && operation.action.is_access();
+                    let is_raced = self.raced.contains(&operation.object);
+                    let ordered = self.weak && operation.action.is_access() && !is_raced;
                     objects(operation).into_iter().for_each(|o| self.note_use(thread, o, ordered));
+                    if operation.awaits {
+                        // One that waits in vain has no place in the order of accesses, which it would have changed.
+                        self.note_race(operation.object);
+                    }
                 }
                 for effect in effects {
                     if let Effect::Assign(object, _) | Effect::AddSender(object) = effect {

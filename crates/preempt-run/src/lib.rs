@@ -6,7 +6,8 @@
 //!   reports (`found.rs`);
 //! - `claim.rs` turns that into a verdict with its trace, addresses into lines of source
 //!   (`symbols.rs`), and explains what no interleaving does (`stale.rs`) and what threads wait for (`waiting.rs`);
-//! - `shown.rs` leaves out what says nothing, and `std_calls.rs` makes one step of a call of Rust's std.
+//! - `shown.rs` leaves out what says nothing, `std_calls.rs` makes one step of a call of Rust's std,
+//!   and `std_locks.rs` finds where a program takes std's locks, which are searched as one step.
 //!
 //! This crate decides and starts processes; it prints nothing.
 
@@ -19,10 +20,13 @@ pub mod runtime;
 mod shown;
 mod stale;
 mod std_calls;
+mod std_locks;
 pub mod symbols;
 mod waiting;
 mod words;
 
 pub use claim::{Answer, answer};
 pub use compile::{Language, compile};
-pub use run::{Backend, Failure, MOST_THREADS, Memory, Options, Progress, Search, Watch, run};
+pub use run::{
+    Backend, Failure, MOST_THREADS, Memory, Options, Progress, Search, StdLocks, Watch, run,
+};

@@ -1,6 +1,7 @@
 //! Starting a program that searches its own schedules, and waiting for its report.
 
 use crate::found::{Found, Trouble};
+use crate::std_locks;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io;
@@ -43,6 +44,16 @@ pub enum Memory {
     /// What C11 and C++20 allow, as the model RC11 has it.
     #[default]
     Rc11,
+}
+
+/// How std's `Mutex` is locked, in programs of Rust.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum StdLocks {
+    /// By one step, which waits until the lock is free.
+    #[default]
+    Whole,
+    /// By all the steps that std takes.
+    Steps,
 }
 
 /// What to search for and how far.
@@ -98,6 +109,8 @@ pub struct Options {
     pub sample: bool,
     /// Long pauses and timeouts end in the order of their times, when no other thread can go on.
     pub keeps_pauses: bool,
+    /// How the program takes locks of Rust's std.
+    pub std_locks: StdLocks,
     /// How many waits per execution may end because time is up while other threads could still move.
     pub timeouts: u32,
     /// Seconds without an operation after which a thread is taken to compute without end.
@@ -133,6 +146,7 @@ impl Options {
             values: (0, 3),
             sample: true,
             keeps_pauses: false,
+            std_locks: StdLocks::Whole,
             timeouts: 1,
             patience: 10,
         }
@@ -233,7 +247,7 @@ fn once(
 ) -> Result<Found, Failure> {
     let report = Report::new();
     let mut command = command(options, program);
-    let mut settings = settings(options, &report.path);
+    let mut settings = settings(options, program, &report.path);
     if watch.is_some() {
         settings.push_str("\nprogress=on");
     }
@@ -377,7 +391,7 @@ fn command(options: &Options, program: &Path) -> Command {
 }
 
 /// The options that the library gets, a line each.
-fn settings(options: &Options, report: &Path) -> String {
+fn settings(options: &Options, program: &Path, report: &Path) -> String {
     let mut text = format!("report={}", report.display());
     let mut add = |name: &str, value: &dyn std::fmt::Display| {
         let _ = write!(text, "\n{name}={value}");
@@ -432,6 +446,13 @@ fn settings(options: &Options, report: &Path) -> String {
     let patience = if options.debugger.is_some() { 0 } else { options.patience };
     add("patience", &patience);
     add("timeouts", &options.timeouts);
+    if options.std_locks == StdLocks::Whole {
+        let locks = std_locks::locks(program);
+        let locks: Vec<String> = locks.iter().map(|lock| format!("{lock:x}")).collect();
+        if !locks.is_empty() {
+            add("locks", &locks.join(" "));
+        }
+    }
     if let Some(schedule) = &options.replay {
         add("replay", schedule);
     }

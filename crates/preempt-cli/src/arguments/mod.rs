@@ -11,7 +11,8 @@ pub(crate) use check::{CheckArguments, ModelArguments};
 pub(crate) use given::Given;
 pub(crate) use run::{ProgramArguments, RunArguments, RunBackend, RunMemory, RunSearch};
 pub(crate) use values::{
-    Backend, Compat, Method, Pauses, ReportForm, SearchOrder, StoreKind, Switch, Translation,
+    Backend, Compat, Method, Pauses, ReportForm, SearchOrder, StdLocks, StoreKind, Switch,
+    Translation,
 };
 
 use crate::spin_text::Shown;

@@ -1,6 +1,6 @@
 //! The options of `preempt run`, most of which `preempt cargo` has, too.
 
-use super::values::{Pauses, Switch, parse_threads, parse_time};
+use super::values::{Pauses, StdLocks, Switch, parse_threads, parse_time};
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -77,6 +77,9 @@ pub(crate) struct ProgramArguments {
     /// thread can go on
     #[arg(long, value_enum, default_value = "any", help_heading = "Search")]
     pub(crate) pauses: Pauses,
+    /// Whether a program of Rust takes a Mutex of std by one step, which waits until it is free, or by all the steps of std
+    #[arg(long, value_enum, default_value = "whole", help_heading = "Search")]
+    pub(crate) std_locks: StdLocks,
     /// How many waits per execution may end because time is up while other threads could still move; those that end where
     /// nothing else can move are not limited, but count
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Search")]

@@ -20,6 +20,12 @@ pub(crate) enum Pauses {
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StdLocks {
+    Whole,
+    Steps,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReportForm {
     /// The counterexample in lanes, the verdict, the numbers
     Plain,

@@ -470,18 +470,20 @@ struct Later<'a> {
 impl Later<'_> {
     /// Whether it is always enabled and touches the same in every state.
     fn is_plain(&self) -> bool {
-        matches!(
-            self.operation.action,
-            Action::Load
-                | Action::Store
-                | Action::Update(..)
-                | Action::CompareExchange
-                | Action::ComparePointer
-                | Action::Unlock
-                | Action::Wait
-                | Action::NotifyAll
-                | Action::GiveToken
-                | Action::OnceCompleted
-        )
+        let may_wait = self.operation.awaits;
+        !may_wait
+            && matches!(
+                self.operation.action,
+                Action::Load
+                    | Action::Store
+                    | Action::Update(..)
+                    | Action::CompareExchange
+                    | Action::ComparePointer
+                    | Action::Unlock
+                    | Action::Wait
+                    | Action::NotifyAll
+                    | Action::GiveToken
+                    | Action::OnceCompleted
+            )
     }
 }

@@ -108,7 +108,23 @@ pub(super) fn program(seed: u64) -> Vec<Vec<Instruction>> {
         2 => [&[1, 2], &[], &[], &[]],
         _ => [&[1, 2, 3], &[], &[], &[]],
     };
-    (0..4).map(|i| body(&mut random, i, lengths[i], children[i])).collect()
+    let bodies = (0..4).map(|i| body(&mut random, i, lengths[i], children[i])).collect();
+    if seed % 4 == 3 { with_locks_of_numbers(bodies) } else { bodies }
+}
+
+/// The same with atomics that are taken as locks, let go, and used otherwise.
+fn with_locks_of_numbers(mut bodies: Vec<Vec<Instruction>>) -> Vec<Vec<Instruction>> {
+    for instruction in bodies.iter_mut().flatten() {
+        match *instruction {
+            Instruction::Compare(x, ..) => *instruction = Instruction::Acquire(x),
+            Instruction::Store(x, 1) => *instruction = Instruction::Acquire(x),
+            Instruction::Add(x) | Instruction::Store(x, _) => {
+                *instruction = Instruction::Store(x, 0)
+            }
+            _ => {}
+        }
+    }
+    bodies
 }
 
 impl Interpreter {

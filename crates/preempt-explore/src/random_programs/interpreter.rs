@@ -18,6 +18,8 @@ pub(super) enum Instruction {
     Store(usize, u64),
     Add(usize),
     Compare(usize, u64, u64),
+    /// Wait until the atomic is 0, and make it 1: a lock that is a number.
+    Acquire(usize),
     Lock(usize),
     TryLock(usize),
     Unlock(usize),
@@ -192,6 +194,13 @@ impl Interpreter {
                 }
                 Instruction::Compare(x, a, b) => {
                     break operation(Action::CompareExchange, atomic(x), a, b);
+                }
+                Instruction::Acquire(x) => {
+                    let next = operation(Action::CompareExchange, atomic(x), 0, 1);
+                    break match next {
+                        Next::Operation(o) => Next::Operation(Operation { awaits: true, ..o }),
+                        next => next,
+                    };
                 }
                 Instruction::Lock(m) => break operation(Action::Lock, mutex(m), 0, 0),
                 Instruction::TryLock(m) => break operation(Action::TryLock, mutex(m), 0, 0),

@@ -46,13 +46,14 @@ impl ExecutionState {
     /// Whether what is possible follows from each thread by itself and from locks and the like, not from values of
     /// numbers or from time. Then an access to a number changes nothing about what other threads can do.
     pub(crate) fn has_plain_moves(&self) -> bool {
-        let yields = |t: &Thread| t.status == Status::Ready && t.operation.action == Action::Yield;
+        let looks = |operation: &Operation| operation.awaits || operation.action == Action::Yield;
+        let looks = |thread: &Thread| thread.status == Status::Ready && looks(&thread.operation);
         !self.has_timed_waits
             && self.urgent.is_none()
             && self.solo.is_none()
             && self.panicked.is_none()
             && !self.is_over()
-            && !self.threads.iter().any(yields)
+            && !self.threads.iter().any(looks)
     }
 
     /// Whether a thread stands before an access to a number, which others need not wait for.
@@ -61,6 +62,7 @@ impl ExecutionState {
         let thread = &self.threads[id.index()];
         thread.status == Status::Ready
             && thread.operation.action.is_number()
+            && !thread.operation.awaits
             && self.urgent.is_none()
     }
 
@@ -194,6 +196,7 @@ impl ExecutionState {
         let value = || self.objects[operation.object.index()].value;
         match operation.action {
             Action::Lock => value() == 0,
+            Action::CompareExchange if operation.awaits => value() == operation.first,
             Action::Reacquire => thread.waiting == ObjectId::NONE && value() == 0,
             Action::ReadLock => {
                 let waits = self.rules.recursive

@@ -103,6 +103,8 @@ impl ExecutionState {
             Action::Load => operation.second == Operation::NEWEST,
             // What is stored is not known yet, and will be the newest value in memory.
             Action::Store => operation.second == POINTER,
+            // What is read is the value that was waited for, which no other operation of this kind has read yet.
+            Action::CompareExchange => operation.awaits,
             _ => false,
         };
         if thread.status != Status::Ready || !number || newest_only || !self.can_go_on(id) {
