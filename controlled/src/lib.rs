@@ -80,7 +80,7 @@ pub use answer::{Answer, Assertions, Counterexample, Covered, Finding, conclude,
 pub use budget::{Budget, Phase, Progress, available_memory};
 pub use check::{Check, clamp_threads};
 pub use options::{Compatibility, Options, Reduction, Sampler, Search, Storage};
-pub use plan::{Executor, Frontier, Plan};
+pub use plan::{Executor, Frontier, Plan, plan_infinite};
 pub use preemptions::Preemptions;
 pub use search::{Simplest, simplest};
 

@@ -189,7 +189,7 @@ pub fn all_hashes_of_a_bound_are_found() {
 
 /// One bound after the other, up to the one with a violation.
 pub fn every_bound_is_searched() {
-    let preemptions = Preemptions::Iterate { last: None, extra: 0 };
+    let preemptions = Preemptions::Iterate { last: None };
     let options = Options { preemptions, ..options(Storage::Tree) };
     in_all_orders("every_bound_is_searched", Some([1, 1]), &options, |answer| {
         assert_eq!(answer.verdict(), Verdict::Violated);

@@ -120,6 +120,16 @@ impl Finding {
             reduction_useless: false,
         }
     }
+
+    /// A step that was given up is no violation: the search just ended there.
+    pub fn drop_given_up<S: System + ?Sized>(&mut self, system: &S) {
+        let Some(found) = &self.counterexample else { return };
+        if let Some(reason) = given_up(system, found) {
+            self.counterexample = None;
+            self.stop = self.stop.or(Some(reason));
+            self.statistics.errors = self.statistics.errors.saturating_sub(1);
+        }
+    }
 }
 
 /// What a search of a temporal property or never claim says of assertions.
@@ -133,7 +143,7 @@ pub enum Assertions {
     Ignored,
 }
 
-/// A claim, and the raw steps behind its counterexample for whoever wants to replay them.
+/// A claim, and the raw steps behind its counterexample to be replayed.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The verdict in words and numbers.
@@ -164,9 +174,10 @@ pub fn conclude<S: System + ?Sized>(system: &S, property: &str, finding: Finding
 pub fn conclude_until<S: System + ?Sized>(
     system: &S,
     property: &str,
-    finding: Finding,
+    mut finding: Finding,
     over: &dyn Fn() -> Option<Stop>,
 ) -> Answer {
+    finding.drop_given_up(system);
     let Finding {
         mut counterexample,
         simplest,
@@ -180,12 +191,6 @@ pub fn conclude_until<S: System + ?Sized>(
         reduction_useless: _,
         assertions,
     } = finding;
-    // A step that was given up is no violation: the search just ended there.
-    if let Some(reason) = counterexample.as_ref().and_then(|found| given_up(system, found)) {
-        counterexample = None;
-        stop = stop.or(Some(reason));
-        statistics.errors = statistics.errors.saturating_sub(1);
-    }
     let replayed = counterexample.as_ref().map(|found| violation(system, found, simplest, over));
     let mut unconfirmed = None;
     let violation = match replayed {

@@ -142,7 +142,7 @@ impl<'a> Budget<'a> {
         self
     }
 
-    /// The same time and flag for a part of the work that has so much memory, and that nobody watches.
+    /// The same time and flag for a part of the work that has so much memory, and that no listener watches.
     pub fn part<'b>(&self, memory: usize) -> Budget<'b>
     where
         'a: 'b,
@@ -293,7 +293,7 @@ pub(crate) fn available_memory_beside(threads: usize) -> usize {
 const SPARE_SPACE: usize = 3 * (66 << 20);
 
 /// What is kept free of the address space: where the limit leaves little from the start, a part of that, for a small
-/// search never has such lists. What fails all the same is reported by whoever owns the process.
+/// search never has such lists. What fails all the same is reported by the owner of the process.
 static SPARE: LazyLock<usize> =
     LazyLock::new(|| address_space_left().map_or(SPARE_SPACE, |left| SPARE_SPACE.min(left / 4)));
 

@@ -13,7 +13,7 @@ use crate::store::concurrent::bitstate::SharedBitstate;
 use crate::store::concurrent::compact::SharedCompact;
 use crate::store::concurrent::exact::SharedExact;
 use crate::store::concurrent::tree::SharedTree;
-use crate::store::{Access, Adaptive, Compact, Exact, Store, Tree, note_tree};
+use crate::store::{Adaptive, Compact, Exact, Store, Tree, note_tree};
 use crate::{
     Answer, Budget, Compatibility, Covered, Finding, Options, Phase, Progress, Reduction, Search,
     Storage, conclude, time_to_show,
@@ -362,7 +362,7 @@ fn usual<S: System + ?Sized>(
         Storage::Bitstate { bits, hashes } => in_bits((bits, hashes), limit, options, |store| {
             unbounded(system, store, plan, options, budget)
         }),
-        _ => adaptive(limit, options, |store| match plan.frontier {
+        _ => adaptive(limit, |store| match plan.frontier {
             Frontier::Buckets => by_buckets(system, store, options, budget),
             _ => unbounded(system, store, plan, options, budget),
         }),
@@ -385,8 +385,8 @@ fn search(system: &dyn System, plan: &Plan, options: &Options, budget: &mut Budg
         (Frontier::Swarm(seed), _) => swarm(system, seed, options, budget),
         (Frontier::GrowingStack(step), _) => iterative_depth(system, step, options, budget),
         (Frontier::Chunks, _) => search_in_parallel(system, options, budget),
-        (_, Storage::Auto | Storage::ClearyTree) => {
-            adaptive(limit, options, |store| search_with(system, store, plan, options, budget))
+        (_, Storage::Auto) => {
+            adaptive(limit, |store| search_with(system, store, plan, options, budget))
         }
         (_, Storage::Exact) => search_with(system, &mut Exact::new(limit), plan, options, budget),
         (_, Storage::Tree) => search_with(system, &mut Tree::new(limit), plan, options, budget),
@@ -426,7 +426,7 @@ fn search_in_parallel<S: System + ?Sized>(
             let make = |threads| SharedExact::new(limit, threads);
             in_parallel(system, make, options, budget, |finding, _| finding)
         }
-        Storage::Tree | Storage::ClearyTree => {
+        Storage::Tree => {
             let make = |threads| SharedTree::new(limit, threads);
             in_parallel(system, make, options, budget, |finding, _| finding)
         }
@@ -470,31 +470,12 @@ fn in_parallel<S: System + ?Sized, T: ConcurrentStore>(
     }
 }
 
-/// A search with a store that adapts to the memory there is, or is compressed from the start.
-fn adaptive(
-    limit: usize,
-    options: &Options,
-    search: impl FnOnce(&mut Adaptive) -> Finding,
-) -> Finding {
-    let access = access(options);
-    let mut store = match options.storage {
-        Storage::ClearyTree => Adaptive::compressed(limit, access),
-        _ => Adaptive::with_access(limit, access),
-    };
+/// A search with a store that adapts to the memory there is.
+fn adaptive(limit: usize, search: impl FnOnce(&mut Adaptive) -> Finding) -> Finding {
+    let mut store = Adaptive::new(limit);
     let mut finding = search(&mut store);
-    finding.notes.extend(store.notes());
+    finding.notes.extend(store.switched_at().map(note_tree));
     finding
-}
-
-/// What a search by one thread asks of its store.
-fn access(options: &Options) -> Access {
-    match options.reduction {
-        // Within a bound the store leads to what is known of a state.
-        _ if is_bounded(options) => Access::Load,
-        Reduction::None => Access::Membership,
-        // Whether a state is on the stack, or waits, is known by its number.
-        Reduction::Spin | Reduction::Full => Access::Numbers,
-    }
 }
 
 /// A search over some store by one thread, or by several that keep to its order or have stores of their own.
@@ -523,13 +504,9 @@ fn unbounded<S: System + ?Sized, T: Store>(
     options: &Options,
     budget: &mut Budget,
 ) -> Finding {
-    let threads = match plan.executor {
-        Executor::OneThread => 1,
-        Executor::InOrder(threads) | Executor::Threads(threads) => threads,
-    };
     let mut finding = match plan.frontier {
         Frontier::Stack => depth_first(system, store, options, budget),
-        _ => breadth_first(system, store, options, threads, budget),
+        _ => breadth_first(system, store, options, plan.threads(), budget),
     };
     let numbers = &mut finding.statistics;
     numbers.seconds = budget.elapsed().as_secs_f64();

@@ -23,6 +23,6 @@ pub use answer::{
 pub use budget::{Budget, Phase, Progress, available_memory};
 pub use check::{Check, clamp_threads, search_here};
 pub use options::{Compatibility, Options, Reduction, Sampler, Search, Storage};
-pub use plan::{Executor, Frontier, Plan};
+pub use plan::{Executor, Frontier, Plan, plan_infinite};
 pub use preemptions::Preemptions;
 pub use search::{Simplest, simplest};

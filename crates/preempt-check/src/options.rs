@@ -69,8 +69,6 @@ pub enum Storage {
     Exact,
     /// In full, compressed by sharing equal parts.
     Tree,
-    /// The same in about half of the memory, for searches that keep nothing about single states; others use [`Storage::Tree`].
-    ClearyTree,
     /// As a 64-bit hash: a state may be taken for another, with a probability that is reported.
     Compact,
     /// As a few bits of one large field: many states may be missed, the expected coverage is
@@ -113,12 +111,6 @@ pub struct Options {
     pub preemptions: Preemptions,
     /// Whose rules a search with a bound follows.
     pub compatibility: Compatibility,
-    /// In a depth-first search with a bound, a switch is free where the last mover can only go
-    /// back to where it was (\[HF\] §3.1); reaches states beyond the bound.
-    pub free_cycles: bool,
-    /// Depth-first: explore states again on shorter ways, and look for ever shorter
-    /// counterexamples (Spin's `-DREACH`, `-i`).
-    pub shorten: bool,
     /// Many bounded searches with different bounds, orders and hash functions at once, from a
     /// seed; the first violation wins.
     pub swarm: Option<u64>,
@@ -127,6 +119,8 @@ pub struct Options {
     /// Whether a property looks at the propositions of the system: then steps that may change one
     /// are never reordered.
     pub observed: bool,
+    /// Infinite executions are looked for: [`plan_infinite`](crate::plan_infinite) plans that.
+    pub infinite: bool,
     /// Report violated assertions.
     pub assertions: bool,
     /// Report states without steps that are no valid ends.
@@ -156,11 +150,10 @@ impl Default for Options {
             always_reduce: false,
             preemptions: Preemptions::Any,
             compatibility: Compatibility::None,
-            free_cycles: false,
-            shorten: false,
             swarm: None,
             first: false,
             observed: false,
+            infinite: false,
             assertions: true,
             deadlocks: true,
             max_errors: 1,

@@ -1,7 +1,7 @@
 //! Which search a check is made by: store, frontier, executor and reduction, chosen in one place.
 //!
-//! [`plan`] makes the choice from the options alone; `check.rs` does what the plan says and chooses nothing. What was asked
-//! for and does not go together is a row of [`ADJUSTMENTS`], with its reason.
+//! [`plan`] makes the choice from the options alone; `check.rs` does what the plan says and chooses nothing, and so does the caller
+//! of [`plan_infinite`]. What was asked for and does not go together is a row of [`ADJUSTMENTS`], with its reason.
 
 use crate::{Compatibility, Options, Preemptions, Reduction, Sampler, Search, Storage};
 use std::fmt;
@@ -19,6 +19,16 @@ pub struct Plan {
     pub reduction: Reduction,
     /// What could not be had as it was asked for, and why.
     pub notes: Vec<String>,
+}
+
+impl Plan {
+    /// How many threads there are.
+    pub fn threads(&self) -> usize {
+        match self.executor {
+            Executor::OneThread => 1,
+            Executor::InOrder(threads) | Executor::Threads(threads) => threads,
+        }
+    }
 }
 
 /// What is explored next.
@@ -70,9 +80,38 @@ struct Adjustment {
 const ADJUSTMENTS: &[Adjustment] = &[
     Adjustment {
         applies: |options| {
+            options.infinite && !matches!(options.search, Search::Auto | Search::Depth)
+        },
+        change: |options| options.search = Search::Depth,
+        because: "the order of exploration was not used: infinite executions are looked for by one depth-first search",
+    },
+    Adjustment {
+        applies: |options| options.infinite && options.swarm.is_some(),
+        change: |options| options.swarm = None,
+        because: "a swarm of searches was not used: infinite executions are looked for by one depth-first search",
+    },
+    Adjustment {
+        applies: |options| options.infinite && matches!(options.storage, Storage::Bitstate { .. }),
+        change: |options| options.storage = Storage::Exact,
+        because: "states were stored exactly: bitstate hashing is not used for cycles",
+    },
+    // A state that another thread has found is expanded from its bytes, which hash compaction does not keep.
+    Adjustment {
+        applies: |options| {
+            let to_the_first = options.max_errors == 1 && options.depth.is_none();
+            let is_lossy = options.storage == Storage::Compact;
+            let follows_spin = options.reduction == Reduction::Spin;
+            let is_usual = to_the_first && !is_lossy && !follows_spin;
+            options.threads > 1 && options.infinite && !imitates(options) && !is_usual
+        },
+        change: one_thread,
+        because: "one thread was used: several look for infinite executions over exact stores only, up to the first violation and without a limit of depth",
+    },
+    Adjustment {
+        applies: |options| {
             let samples =
                 matches!(options.search, Search::Sample { .. } | Search::IterativeDepth { .. });
-            options.threads > 1 && options.swarm.is_none() && samples
+            options.threads > 1 && options.swarm.is_none() && samples && !options.infinite
         },
         change: one_thread,
         because: "one thread was used: several threads explore everything, in no particular order",
@@ -84,7 +123,7 @@ const ADJUSTMENTS: &[Adjustment] = &[
     },
     Adjustment {
         applies: |options| {
-            let is_one_search = options.swarm.is_none() && !imitates(options);
+            let is_one_search = options.swarm.is_none() && !imitates(options) && !options.infinite;
             options.threads > 1 && is_one_search && is_bounded(options) && needs_stack(options)
         },
         change: one_thread,
@@ -109,13 +148,6 @@ const ADJUSTMENTS: &[Adjustment] = &[
     },
     Adjustment {
         applies: |options| {
-            options.threads > 1 && is_whole(options) && options.storage == Storage::ClearyTree
-        },
-        change: one_thread,
-        because: "one thread was used: several threads refer to states by numbers, which this store has not",
-    },
-    Adjustment {
-        applies: |options| {
             options.threads > 1
                 && is_whole(options)
                 && options.search == Search::Breadth
@@ -133,11 +165,6 @@ const ADJUSTMENTS: &[Adjustment] = &[
         change: |options| options.storage = Storage::Exact,
         because: "states were stored exactly: under a bound, Spin's rules need their numbers",
     },
-    Adjustment {
-        applies: |options| is_bounded(options) && options.storage == Storage::ClearyTree,
-        change: |options| options.storage = Storage::Tree,
-        because: "states were kept in a plain tree: within a bound something is remembered of each state",
-    },
 ];
 
 fn one_thread(options: &mut Options) {
@@ -154,16 +181,24 @@ pub(crate) fn plan(options: &mut Options, usual: usize) -> Plan {
             notes.push(row.because.to_owned());
         }
     }
-    let frontier = frontier(options);
+    let frontier = if options.infinite { Frontier::NestedStack } else { frontier(options) };
     let in_order = if options.threads == 0 { usual } else { options.threads };
     let executor = match frontier {
         Frontier::Levels if in_order > 1 => Executor::InOrder(in_order),
-        Frontier::Buckets | Frontier::Chunks | Frontier::Swarm(_) if options.threads > 1 => {
+        Frontier::Buckets | Frontier::Chunks | Frontier::Swarm(_) | Frontier::NestedStack
+            if options.threads > 1 =>
+        {
             Executor::Threads(options.threads)
         }
         _ => Executor::OneThread,
     };
     Plan { store: options.storage, frontier, executor, reduction: options.reduction, notes }
+}
+
+/// The same for a search for infinite executions.
+pub fn plan_infinite(options: &mut Options) -> Plan {
+    options.infinite = true;
+    plan(options, 1)
 }
 
 fn frontier(options: &Options) -> Frontier {
@@ -193,7 +228,7 @@ fn frontier(options: &Options) -> Frontier {
 
 /// Whether a search with a bound has to be depth-first.
 fn needs_stack(options: &Options) -> bool {
-    options.search == Search::Depth || options.free_cycles || options.shorten
+    options.search == Search::Depth
 }
 
 /// Whether several threads keep to the order of one: breadth-first and without reduction, one thread inserts what all expand.
@@ -212,9 +247,9 @@ fn imitates(options: &Options) -> bool {
     options.compatibility != Compatibility::None
 }
 
-/// Whether all executions are explored, by one search and our rules.
+/// Whether all finite executions are explored, by one search and our rules.
 fn is_whole(options: &Options) -> bool {
-    !is_bounded(options) && !imitates(options) && options.swarm.is_none()
+    !is_bounded(options) && !imitates(options) && !options.infinite && options.swarm.is_none()
 }
 
 /// Whether executions are explored by their preemptions.
@@ -229,7 +264,6 @@ impl fmt::Display for Plan {
             Storage::Auto => "exact (compressed as soon as memory gets tight)",
             Storage::Exact => "exact",
             Storage::Tree => "tree (equal parts of states are shared)",
-            Storage::ClearyTree => "compressed tree (nothing is kept about single states)",
             Storage::Compact => "compact (64 bits stand for a state)",
             Storage::Bitstate { .. } => "bitstate (a few bits stand for a state)",
         };
@@ -291,15 +325,11 @@ mod tests {
             Storage::Auto,
             Storage::Exact,
             Storage::Tree,
-            Storage::ClearyTree,
             Storage::Compact,
             Storage::Bitstate { bits: None, hashes: 3 },
         ];
-        let bounds = [
-            Preemptions::Any,
-            Preemptions::AtMost(2),
-            Preemptions::Iterate { last: None, extra: 0 },
-        ];
+        let bounds =
+            [Preemptions::Any, Preemptions::AtMost(2), Preemptions::Iterate { last: None }];
         let mut plans = 0;
         for search in searches {
             for storage in stores {
@@ -313,9 +343,9 @@ mod tests {
                             threads: if is(0) { 4 } else { 0 },
                             reduction: if is(1) { Reduction::None } else { Reduction::Full },
                             depth: is(2).then_some(10),
-                            shorten: is(3),
-                            swarm: is(4).then_some(7),
-                            compatibility: match is(5) {
+                            swarm: is(3).then_some(7),
+                            infinite: is(5),
+                            compatibility: match is(4) {
                                 true => Compatibility::Spin,
                                 false => Compatibility::None,
                             },
@@ -335,7 +365,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(plans, 5 * 6 * 3 * 64);
+        assert_eq!(plans, 5 * 5 * 3 * 64);
     }
 
     #[test]

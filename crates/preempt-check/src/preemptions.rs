@@ -12,8 +12,6 @@ pub enum Preemptions {
     Iterate {
         /// The last bound to try; `None` goes on to the end.
         last: Option<u32>,
-        /// Bounds are reported in phases of `extra + 1` (`csb` in \[MQ07\]).
-        extra: u32,
     },
 }
 
@@ -23,15 +21,7 @@ impl Preemptions {
         match self {
             Preemptions::Any => None,
             Preemptions::AtMost(bound) => Some(bound),
-            Preemptions::Iterate { last, .. } => last,
-        }
-    }
-
-    /// How many bounds more than one make a phase.
-    pub(crate) fn extra(self) -> u32 {
-        match self {
-            Preemptions::Iterate { extra, .. } => extra,
-            Preemptions::Any | Preemptions::AtMost(_) => 0,
+            Preemptions::Iterate { last } => last,
         }
     }
 }

@@ -189,16 +189,15 @@ fn check_system(seed: u64, seen: &mut Seen) -> bool {
             compare(seed, &system, bound, way, &truths);
         }
     }
-    check_supersets(seed, &system, &truths[4]);
+    check_bits(seed, &system, &truths[4]);
     check_simplest(seed, &system, &truths[4]);
     check_iteration(seed, &system, &truths);
     check_iteration_over_bits(seed, &system, &truths, seen);
     true
 }
 
-/// Searches that see more than the bound (free cycles) or less (bitstate) keep to the truth all the
-/// same, and shortening finds what there is.
-fn check_supersets(seed: u64, system: &Guarded, truth: &Truth) {
+/// A depth-first search that sees less than the bound, in bits, keeps to the truth all the same.
+fn check_bits(seed: u64, system: &Guarded, truth: &Truth) {
     let base = Options {
         search: Search::Depth,
         reduction: Reduction::None,
@@ -209,12 +208,6 @@ fn check_supersets(seed: u64, system: &Guarded, truth: &Truth) {
     };
     let run = |options: Options| Check::new(system).options(options).run();
     let violated = truth.simplest.is_some();
-    let free = run(Options { free_cycles: true, ..base.clone() });
-    assert_eq!(free.verdict() == Verdict::Violated, violated, "seed {seed}\n{system:?}");
-    for reduction in [Reduction::None, Reduction::Full] {
-        let shorter = run(Options { shorten: true, reduction, ..base.clone() });
-        assert_eq!(shorter.verdict() == Verdict::Violated, violated, "seed {seed}\n{system:?}");
-    }
     let bits = Storage::Bitstate { bits: Some(20), hashes: 3 };
     let some = run(Options { storage: bits, ..base });
     match some.verdict() {
@@ -243,7 +236,7 @@ fn check_iteration(seed: u64, system: &Guarded, truths: &[Truth]) {
             continue;
         }
         let what = || format!("seed {seed}, {way:?}\n{system:?}");
-        let iterate = Preemptions::Iterate { last: Some(4), extra: 0 };
+        let iterate = Preemptions::Iterate { last: Some(4) };
         let answer = Check::new(system).options(options(way, iterate, 1)).run();
         let rows = &answer.claim.statistics.per_bound;
         match truths[4].simplest {
@@ -272,7 +265,7 @@ fn check_iteration_over_bits(seed: u64, system: &Guarded, truths: &[Truth], seen
         let storage = Storage::Bitstate { bits: Some(20), hashes: 3 };
         let way = Way { search: Search::Auto, reduction, storage, threads: 1 };
         let what = || format!("seed {seed}, {way:?}\n{system:?}");
-        let iterate = Preemptions::Iterate { last: Some(4), extra: 0 };
+        let iterate = Preemptions::Iterate { last: Some(4) };
         let answer = Check::new(system).options(options(way, iterate, 1)).run();
         let rows = &answer.claim.statistics.per_bound;
         let truth = &truths[4];
@@ -340,11 +333,9 @@ fn numbers_of_processes_do_not_matter() {
         let told = |system: &dyn System, preemptions, threads| {
             told_with(system, preemptions, threads, Storage::Exact)
         };
-        for preemptions in [
-            Preemptions::AtMost(1),
-            Preemptions::AtMost(3),
-            Preemptions::Iterate { last: Some(2), extra: 0 },
-        ] {
+        for preemptions in
+            [Preemptions::AtMost(1), Preemptions::AtMost(3), Preemptions::Iterate { last: Some(2) }]
+        {
             let expected = told(&system, preemptions, 1);
             for by in [41, 62, 300] {
                 let shifted = Shifted { system: &system, by };
@@ -367,7 +358,7 @@ fn numbers_of_processes_do_not_matter() {
         }
         // A given bound is searched in another order than one bound after the other.
         let given = told(&system, Preemptions::AtMost(2), 1);
-        let tried = told(&system, Preemptions::Iterate { last: Some(2), extra: 0 }, 1);
+        let tried = told(&system, Preemptions::Iterate { last: Some(2) }, 1);
         assert_eq!(given, tried, "seed {seed}\n{system:?}");
     }
 }

@@ -69,7 +69,7 @@ const SEARCHES: [Search; 2] = [Search::Depth, Search::Breadth];
 fn deep_stacks_need_little_memory_and_are_counted_right() {
     // Deep enough for the successors of old frames to be dropped and computed again.
     let system = Counter::to(600_000);
-    for storage in [Storage::Exact, Storage::Tree, Storage::ClearyTree, Storage::Compact] {
+    for storage in [Storage::Exact, Storage::Tree, Storage::Compact] {
         let answer = Check::new(&system)
             .options(Options { storage, memory: Some(256 << 20), ..options(Search::Depth) })
             .run();
@@ -99,7 +99,7 @@ fn breadth_first_finds_the_shortest() {
 #[test]
 fn memory_limits_end_the_search_with_what_was_covered() {
     for search in SEARCHES {
-        let exact = [Storage::Auto, Storage::Exact, Storage::Tree, Storage::ClearyTree];
+        let exact = [Storage::Auto, Storage::Exact, Storage::Tree];
         for storage in exact.into_iter().chain([Storage::Compact]) {
             for threads in [1, 2] {
                 let system = Counter::to(u32::MAX);

@@ -172,7 +172,7 @@ fn buckets_are_exact() {
             let beyond = all.bound.is_some();
             assert!(!beyond || truths[3].cut, "{}", what());
             assert_eq!(all.statistics.states, truths[3].reached.len() as u64, "{}", what());
-            let iterated = Preemptions::Iterate { last: Some(3), extra: 0 };
+            let iterated = Preemptions::Iterate { last: Some(3) };
             let found = run(&system, &options(iterated, 1), of);
             let least = truths[3].simplest.map(|(preemptions, _)| preemptions);
             let ours = found.counterexample.as_ref().map(|example| {

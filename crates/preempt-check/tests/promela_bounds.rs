@@ -51,7 +51,7 @@ fn our_models_need_as_many_preemptions_as_they_say() {
         let system = promela::load(&entry.path(), &[], LowerOptions::default());
         for threads in [1, 2] {
             let iterate = Options {
-                preemptions: Preemptions::Iterate { last: None, extra: 0 },
+                preemptions: Preemptions::Iterate { last: None },
                 threads,
                 memory: Some(1 << 30),
                 ..Options::default()
@@ -103,7 +103,7 @@ fn right_models_hold_at_every_bound() {
             .claim;
         for threads in [1, 2] {
             let iterate = Options {
-                preemptions: Preemptions::Iterate { last: None, extra: 0 },
+                preemptions: Preemptions::Iterate { last: None },
                 reduction: Reduction::None,
                 threads,
                 memory: Some(1 << 30),

@@ -97,7 +97,7 @@ fn every_store_counts_alike() {
         for (filler, stretches) in [(0, false), (11, true), (60, false), (200, true)] {
             let mut system = Counters::new(&sizes, filler);
             system.stretches = stretches;
-            let exact = [Storage::Auto, Storage::Exact, Storage::Tree, Storage::ClearyTree];
+            let exact = [Storage::Auto, Storage::Exact, Storage::Tree];
             for storage in exact.into_iter().chain([Storage::Compact, BITSTATE]) {
                 for threads in [1, 2, 4] {
                     for reduction in [Reduction::None, Reduction::Full] {
@@ -118,8 +118,7 @@ fn every_store_counts_alike() {
                         assert_eq!(answer.verdict(), expected, "{who}");
                         let alone =
                             answer.claim.notes.iter().any(|note| note.contains("one thread"));
-                        let expected = storage == Storage::ClearyTree && threads > 1;
-                        assert_eq!(alone, expected, "{who}: {:?}", answer.claim.notes);
+                        assert!(!alone, "{who}: {:?}", answer.claim.notes);
                     }
                 }
             }
@@ -172,92 +171,6 @@ fn traces_lead_back_through_both_stores() {
         late += usize::from(has_changed(&answer));
     }
     assert!(late > 0, "no violation was met late");
-}
-
-/// Processes that count to their limits, far apart from each other, so that states share most of their parts.
-struct Apart {
-    limits: Vec<u8>,
-    /// Bytes from one counter to the next.
-    distance: usize,
-    bad: Option<Vec<u8>>,
-}
-
-impl System for Apart {
-    fn initial(&self, state: &mut Vec<u8>) -> Outcome {
-        state.resize(self.limits.len() * self.distance, 0);
-        Outcome::Done
-    }
-
-    fn process_count(&self, _state: &[u8]) -> usize {
-        self.limits.len()
-    }
-
-    fn enabled(&self, state: &mut Vec<u8>, enabled: &mut Enabled) {
-        for (process, limit) in self.limits.iter().enumerate() {
-            if state[process * self.distance] + 1 < *limit {
-                enabled.push(Step::new(ProcessId(process as u16), 0));
-            }
-        }
-    }
-
-    fn apply(&self, state: &mut Vec<u8>, step: Step) -> Outcome {
-        state[step.process.index() * self.distance] += 1;
-        let counters = state.iter().step_by(self.distance);
-        let is_bad = self.bad.as_ref().is_some_and(|bad| counters.eq(bad));
-        if is_bad { Outcome::Violated(1) } else { Outcome::Done }
-    }
-
-    fn is_valid_end(&self, _state: &[u8]) -> bool {
-        true
-    }
-}
-
-impl Independence for Apart {}
-
-impl Describe for Apart {}
-
-/// One thread compresses once more when the tree is full, and has shortest traces all the same.
-#[test]
-fn a_compressed_tree_takes_over_from_the_tree() {
-    let mut late = 0;
-    for (distance, reduction) in
-        [(10, Reduction::None), (30, Reduction::None), (30, Reduction::Full)]
-    {
-        // With reduction the stack takes too much of so little memory.
-        let depth = (reduction == Reduction::None).then_some(Search::Depth);
-        for search in [Search::Breadth].into_iter().chain(depth) {
-            let limits = vec![12, 9, 8, 6, 5, 4];
-            let states = limits.iter().map(|limit| u64::from(*limit)).product::<u64>();
-            let mut system = Apart { limits, distance, bad: None };
-            let tree = Options { search, reduction, ..options(1, Storage::Tree) };
-            let whole = Check::new(&system).options(tree.clone()).run().claim.statistics;
-            assert_eq!(whole.states, states);
-            // Numbers take their part.
-            let (more, expected) =
-                if reduction == Reduction::None { (1.0, 0.7) } else { (1.2, 0.9) };
-            let memory = Some((more * whole.bytes_per_state * states as f64) as usize);
-            let options = Options { memory, storage: Storage::Auto, ..tree };
-            let answer = Check::new(&system).options(options.clone()).run();
-            let numbers = &answer.claim.statistics;
-            let who = format!("{search:?} {reduction:?} {distance}: {:?}", answer.claim.notes);
-            assert_eq!(answer.verdict(), Verdict::Holds, "{who}");
-            assert!(answer.claim.notes.iter().any(|note| note.contains("(cleary-tree)")), "{who}");
-            assert_eq!(numbers.states, states, "{who}");
-            assert_eq!(numbers.transitions, whole.transitions, "{who}");
-            let (most, least) = (whole.bytes_per_state, numbers.bytes_per_state);
-            assert!(least < expected * most, "{who}: {least} of {most} bytes per state");
-            for bad in [[11, 8, 7, 5, 4, 3], [11, 0, 7, 5, 4, 3]] {
-                system.bad = Some(bad.to_vec());
-                let answer = Check::new(&system).options(options.clone()).run();
-                assert_eq!(answer.verdict(), Verdict::Violated, "{who}");
-                let steps = answer.steps().expect("a violation has a trace");
-                assert_eq!(steps.len(), bad.iter().map(|count| usize::from(*count)).sum());
-                assert!(preempt_core::replay(&system, steps).is_ok());
-                late += usize::from(answer.claim.notes.iter().any(|n| n.contains("(cleary-tree)")));
-            }
-        }
-    }
-    assert!(late >= 5, "few violations were met late: {late}");
 }
 
 const MEMORY: usize = 8 << 20;
@@ -348,7 +261,7 @@ fn said(system: &Counters, options: Options) -> String {
 fn by_default_nothing_depends_on_the_threads() {
     let mut system = Counters::new(&[18, 14, 13, 12, 3], 9);
     let mut small = Counters::new(&[9, 8, 7, 6, 3], 9);
-    let iterate = Preemptions::Iterate { last: None, extra: 0 };
+    let iterate = Preemptions::Iterate { last: None };
     for is_bad in [false, true] {
         system.bad = is_bad.then(|| vec![16, 11, 11, 9, 2]);
         small.bad = is_bad.then(|| vec![7, 6, 6, 4, 2]);
@@ -426,8 +339,8 @@ fn rows_of_bounds_are_those_of_one_thread() {
             for preemptions in [
                 Preemptions::AtMost(2),
                 Preemptions::AtMost(40),
-                Preemptions::Iterate { last: None, extra: 0 },
-                Preemptions::Iterate { last: Some(5), extra: 1 },
+                Preemptions::Iterate { last: None },
+                Preemptions::Iterate { last: Some(5) },
             ] {
                 let told = |threads: usize, storage| {
                     let options = Options { preemptions, ..options(threads, storage) };
@@ -466,7 +379,7 @@ fn rows_of_bounds_are_those_of_one_thread() {
 fn bounded_searches_are_compressed_when_memory_gets_tight() {
     let system = Counters::new(&[10, 6, 6, 5, 4], 4000);
     let rows = |answer: &Answer| answer.claim.statistics.per_bound.clone();
-    for preemptions in [Preemptions::AtMost(6), Preemptions::Iterate { last: Some(6), extra: 0 }] {
+    for preemptions in [Preemptions::AtMost(6), Preemptions::Iterate { last: Some(6) }] {
         for reduction in [Reduction::None, Reduction::Full] {
             let ample = Options { preemptions, reduction, ..options(1, Storage::Exact) };
             let expected = Check::new(&system).options(ample.clone()).run();
@@ -492,7 +405,7 @@ fn bounded_searches_lead_to_violations_over_every_store() {
     let mut system = Counters::new(&[9, 8, 7, 6], 70);
     system.bad = Some(vec![5, 4, 6, 2]);
     for storage in [Storage::Auto, Storage::Tree, Storage::Compact, BITSTATE] {
-        for preemptions in [Preemptions::AtMost(4), Preemptions::Iterate { last: None, extra: 0 }] {
+        for preemptions in [Preemptions::AtMost(4), Preemptions::Iterate { last: None }] {
             for threads in [1, 2, 4] {
                 let first = Options { preemptions, ..options(threads, storage) };
                 let answer = Check::new(&system).options(first.clone()).run();

@@ -1,10 +1,9 @@
 //! Every store against a plain map, on random states of equal and of mixed lengths.
 
 use preempt_check::store::{
-    Access, Adaptive, Bitstate, ClearyTree, Compact, Exact, Inserted, Pending, StateId, Store,
-    StoreFull, Tree,
+    Adaptive, Bitstate, Compact, Exact, Inserted, Pending, StateId, Store, StoreFull, Tree,
 };
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 /// A small deterministic random number generator (xorshift64*).
@@ -93,93 +92,6 @@ fn all_numbered_stores_agree_with_a_map() {
         agrees_with_a_map(Tree::new(usize::MAX), &states);
         agrees_with_a_map(Adaptive::new(usize::MAX), &states);
         agrees_with_a_map(Compact::new(usize::MAX, true), &states);
-        agrees_with_a_map(ClearyTree::compressed(usize::MAX, true), &states);
-        agrees_with_a_set(ClearyTree::compressed(usize::MAX, false), &states);
-        agrees_with_a_set(ClearyTree::compressed(usize::MAX, true), &states);
-    }
-}
-
-/// As a breadth-first search uses a store: states are expanded in order, and those before are let go of. In the end every state
-/// has a place, from which it can be loaded.
-fn agrees_with_a_set(mut store: impl Store, states: &[Vec<u8>]) {
-    let mut known: HashSet<&[u8]> = HashSet::new();
-    let mut order: Vec<&[u8]> = Vec::new();
-    let (mut head, mut out) = (0, Vec::new());
-    for chunk in states.chunks(60) {
-        let (mut bytes, mut batch) = (Vec::new(), Vec::new());
-        for state in chunk {
-            let start = bytes.len();
-            bytes.extend_from_slice(state);
-            batch.push(Pending::new(0, start, bytes.len()));
-        }
-        if head < order.len() {
-            store.release(StateId(head as u32));
-            assert!(store.load_parent(StateId(head as u32), &mut out));
-            assert_eq!(out, order[head]);
-            store.hash_successors(StateId(head as u32), &bytes, &mut batch).expect("there is room");
-            head += chunk.len().div_ceil(10);
-        }
-        store.insert_batch(&bytes, &mut batch).expect("there is room");
-        for (state, pending) in chunk.iter().zip(batch) {
-            let is_new = known.insert(state);
-            assert_eq!(pending.inserted.new, is_new);
-            if is_new {
-                assert_eq!(pending.inserted.id, StateId(order.len() as u32));
-                order.push(state);
-            }
-            assert!(store.lookup(state).is_some());
-        }
-    }
-    assert_eq!(store.len(), order.len());
-    assert_eq!(store.lookup(b"a state that was never stored"), None);
-    let settled = store.settle().expect("states have places");
-    let mut places = HashSet::new();
-    for state in &order {
-        let place = settled.find(state).expect("it is stored");
-        assert!(place < settled.places() && places.insert(place));
-        assert!(settled.load_at(place, &mut out));
-        assert_eq!(out, *state);
-    }
-    assert_eq!(settled.find(b"a state that was never stored"), None);
-    let used = (0..settled.places()).filter(|place| settled.load_at(*place, &mut out)).count();
-    assert_eq!(used, order.len());
-}
-
-/// From full states to a tree to a compressed tree: nothing is lost or found twice on the way.
-#[test]
-fn memory_gets_tight_twice() {
-    const STATES: u32 = 150_000;
-    for access in [Access::Numbers, Access::Membership] {
-        let limit = 1_500_000;
-        let mut store = Adaptive::with_access(limit, access);
-        let mut out = Vec::new();
-        for n in 0..STATES {
-            let head = n / 50 * 40;
-            if n % 50 == 0 {
-                store.release(StateId(head));
-            }
-            assert_eq!(store.insert(&digits(n)), Ok(Inserted { id: StateId(n), new: true }));
-            let again = store.insert(&digits(n / 2)).expect("it is known");
-            assert!(!again.new);
-            if access == Access::Numbers {
-                assert_eq!(again.id, StateId(n / 2));
-            }
-            assert!(store.load(StateId(head + n % 50 / 5), &mut out));
-            assert_eq!(out, digits(head + n % 50 / 5));
-            assert!(store.bytes() <= limit, "{n} states in {} bytes", store.bytes());
-        }
-        let (first, second) = (store.switched_at(), store.compressed_at());
-        assert!(first.is_some() && second > first, "{first:?} {second:?}");
-        let settled = store.settle().expect("states have places");
-        for n in 0..STATES {
-            let place = settled.find(&digits(n)).expect("it is stored");
-            assert!(settled.load_at(place, &mut out));
-            assert_eq!(out, digits(n));
-        }
-        // A search that loads any state keeps to the tree.
-        let mut plain = Adaptive::new(limit);
-        let full = (0..STATES).find(|n| plain.insert(&digits(*n)).is_err());
-        assert!(full.is_some() && plain.compressed_at().is_none() && plain.settle().is_none());
     }
 }
 
@@ -202,31 +114,6 @@ fn numbers_survive_compression() {
 }
 
 /// Five counters spread over a vector of 60 bytes.
-/// States that share few parts: compressing their roots gains little, so that the tree goes on to its full limit.
-#[test]
-fn where_parts_take_the_memory_the_tree_stays() {
-    const LIMIT: usize = 12 << 20;
-    let mut random = Random(77);
-    // In front much that is always the same, so that trees are smaller than the states.
-    let mut state = || -> Vec<u8> {
-        let front = std::iter::repeat_n(3, 600);
-        front.chain(std::iter::repeat_with(|| random.below(256) as u8).take(48)).collect()
-    };
-    let mut store = Adaptive::with_access(LIMIT, Access::Membership);
-    let mut states: Vec<Vec<u8>> = Vec::new();
-    loop {
-        let state = state();
-        match store.insert(&state) {
-            Ok(inserted) => assert!(inserted.new && inserted.id.index() == states.len()),
-            Err(StoreFull) => break,
-        }
-        states.push(state);
-    }
-    assert!(store.switched_at().is_some() && store.compressed_at().is_none());
-    assert!(store.bytes() > LIMIT / 20 * 17 && store.bytes() <= LIMIT, "{}", store.bytes());
-    assert!(states.iter().all(|state| store.lookup(state).is_some()));
-}
-
 fn digits(n: u32) -> Vec<u8> {
     let mut state = vec![0; 60];
     for (digit, at) in [3, 17, 29, 44, 58].into_iter().enumerate() {
@@ -242,9 +129,6 @@ fn full_stores_say_so_and_stay_within_their_limit() {
         Box::new(Exact::new(limit)),
         Box::new(Tree::new(limit)),
         Box::new(Adaptive::new(limit)),
-        Box::new(Adaptive::with_access(limit, Access::Membership)),
-        Box::new(ClearyTree::compressed(limit, false)),
-        Box::new(ClearyTree::compressed(limit, true)),
         Box::new(Compact::new(limit, false)),
     ];
     for store in &mut stores {
@@ -271,13 +155,6 @@ fn trees_are_small() {
     }
     let per_state = store.bytes() as f64 / store.len() as f64;
     assert!(store.len() > 190_000 && per_state < 18.0, "{per_state}");
-    let mut store = ClearyTree::compressed(usize::MAX, false);
-    for n in 0..200_000 {
-        store.insert(&digits(n)).expect("there is room");
-        store.release(StateId(n));
-    }
-    let per_state = store.bytes() as f64 / store.len() as f64;
-    assert!(store.len() == 200_000 && per_state < 9.0, "{per_state}");
 }
 
 #[test]
@@ -347,10 +224,9 @@ fn longest_pause() {
     let states = std::env::var("PREEMPT_PAUSES").ok().and_then(|n| n.parse().ok());
     let states: u32 = states.unwrap_or(100_000);
     let limit = usize::MAX / 4;
-    let stores: [(&str, Box<dyn Store>); 4] = [
+    let stores: [(&str, Box<dyn Store>); 3] = [
         ("exact", Box::new(Exact::new(limit))),
         ("tree", Box::new(Tree::new(limit))),
-        ("cleary-tree", Box::new(ClearyTree::compressed(limit, false))),
         ("compact", Box::new(Compact::new(limit, false))),
     ];
     for (name, mut store) in stores {

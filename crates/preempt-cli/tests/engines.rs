@@ -57,7 +57,7 @@ fn ways() -> Vec<(String, Options)> {
     let plain = Options { max_errors: 0, first: true, ..Options::default() };
     for reduction in [Reduction::None, Reduction::Spin, Reduction::Full] {
         for search in [Search::Breadth, Search::Depth] {
-            let exact = [Storage::Auto, Storage::Exact, Storage::Tree, Storage::ClearyTree];
+            let exact = [Storage::Auto, Storage::Exact, Storage::Tree];
             for storage in exact.into_iter().chain([Storage::Compact, BITSTATE]) {
                 let options = Options { reduction, search, storage, ..plain.clone() };
                 ways.push((format!("{reduction:?} {search:?} {storage:?}"), options));

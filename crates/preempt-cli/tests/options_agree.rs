@@ -102,7 +102,7 @@ fn searches(folder: &str) -> Vec<Vec<&str>> {
         vec![],
         vec!["--threads", "3"],
         vec!["--threads", "2", "--store", "tree"],
-        vec!["--store", "cleary-tree"],
+        vec!["--store", "tree"],
         vec!["--disk", folder, "--memory", "8M"],
         vec!["--processes", "2", "--threads", "1"],
     ]

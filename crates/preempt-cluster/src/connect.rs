@@ -2,7 +2,7 @@
 //!
 //! Process `i` calls those before it and is called by those behind it, on the address of its line in the hosts file and on
 //! no other. Many that call introduce themselves at once, each in a time of its own, so that one that says nothing keeps
-//! nobody else waiting.
+//! no other process waiting.
 
 use crate::handshake::{Terms, answer, call};
 use crate::hosts::Hosts;
@@ -97,7 +97,7 @@ pub(crate) fn connect(
                     scope.spawn(move || {
                         let whom = address.to_string();
                         let result = introduce(stream, &whom, terms, me);
-                        // Nobody waits for it once all have come.
+                        // No process waits for it once all have come.
                         let _ = sender.send((whom, result));
                     });
                 }

@@ -145,7 +145,7 @@ impl<'a> Timed<'a> {
 /// Reads a greeting; gives the random number.
 fn read_greeting(stream: &mut Timed<'_>) -> Result<[u8; 32], Refusal> {
     let mut greeting = [0; GREETING];
-    // The word comes first: whoever does not say it need not go on.
+    // The word comes first: a process that does not say it need not go on.
     let stopped = |error: io::Error| Refusal::Stranger(format!("it sent nothing ({error})"));
     stream.read_exact(&mut greeting[..16]).map_err(stopped)?;
     if greeting[..16] != *WORD {
@@ -192,7 +192,7 @@ fn proof(
     message
 }
 
-/// Checks a proof; says who gave it.
+/// Checks a proof; says which process gave it.
 fn check(
     terms: &Terms<'_>,
     role: &[u8],

@@ -123,7 +123,7 @@ fn seek_all(
     if failed { Err(Lost) } else { Ok(steps) }
 }
 
-/// A predecessor: everybody looks for one among his own states.
+/// A predecessor: every worker looks for one among its own states.
 fn seek(
     team: &mut Team<'_>,
     part: &mut dyn Partition,
@@ -149,7 +149,7 @@ struct Leader<'a, 'b, 'c, 'd, 'e> {
 }
 
 impl Leader<'_, '_, '_, '_, '_> {
-    /// Has everybody write down his states, if it is time for that.
+    /// Has every worker write down its states, if it is time for that.
     fn save(&mut self) -> Result<(), Lost> {
         let Some(saving) = self.saving.as_mut().filter(|saving| saving.is_due()) else {
             return Ok(());

@@ -15,13 +15,13 @@ use timely::worker::Worker;
 pub(crate) enum About {
     /// How far a worker is, for the first one.
     Progress,
-    /// Everybody stops.
+    /// All workers stop.
     Stop,
     /// What a worker found, or what a pass left, for the first one.
     Found,
     /// A worker has written its part of a checkpoint, for the first one.
     Saved,
-    /// The checkpoint is done: everybody goes on.
+    /// The checkpoint is done: all workers go on.
     GoOn,
     /// An order of the first one.
     Order,
@@ -79,7 +79,7 @@ impl Mailbox {
         }
     }
 
-    /// To everybody else.
+    /// To all other workers.
     pub(crate) fn send_all(&mut self, pass: u64, about: About, bytes: &[u8]) {
         let me = self.me;
         for to in (0..self.peers as usize).filter(|to| *to as u64 != me) {

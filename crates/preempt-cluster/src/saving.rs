@@ -1,8 +1,8 @@
 //! Checkpoints of a search on many processes.
 //!
 //! A worker for which one is due marks the time behind the one that it is about to expand: the mark travels with the states,
-//! so that everybody has it when everything of that time has arrived. Then nothing is under way: each worker writes its part and waits. When
-//! all have written, the first worker writes the manifest and lets them go on. Nobody expands anything in between.
+//! so that every worker has it when everything of that time has arrived. Then nothing is under way: each worker writes its part and waits. When
+//! all have written, the first worker writes the manifest and lets them go on. No worker expands anything in between.
 
 use preempt_check::search::partitioned::{
     Damaged, Outcome, Partition, PartitionResult, Reader, Writer,
@@ -91,7 +91,7 @@ impl<'a> Saving<'a> {
             None => {
                 part.begin();
                 checkpoint::prepare(&self.plan.folder)?;
-                // Others may still make theirs, but nobody has written anything yet.
+                // Others may still make theirs, but none has written anything yet.
                 if self.worker == 0 && self.search == 0 {
                     finished::forget(&self.plan.folder);
                 }

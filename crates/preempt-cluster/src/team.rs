@@ -309,7 +309,7 @@ impl<'a> Team<'a> {
         }
     }
 
-    /// One letter of this kind from everybody else.
+    /// One letter of this kind from all other workers.
     pub(crate) fn gather(&mut self, about: About) -> Result<Vec<Vec<u8>>, Lost> {
         let others = self.worker.peers() - 1;
         let mut letters = vec![Vec::new(); self.worker.peers()];

@@ -38,7 +38,7 @@ pub(crate) fn run(
 ) -> bool {
     // SAFETY: only the lifetime changes. The reference is used by the threads that are started below, and by nothing else.
     // This function does not return before each of them has ended: it joins them, or, where not all could be started,
-    // waits until nobody holds a copy of `alive` any more, which each thread does until it is done with `body`. It does
+    // waits until no thread holds a copy of `alive` any more, which each thread does until it is done with `body`. It does
     // not unwind in between: nothing here panics, and a panic of a worker ends in its `join`.
     let body: &'static Body<'static> = unsafe { std::mem::transmute(body) };
     let alive = Arc::new(());

@@ -98,7 +98,7 @@ fn options(preemptions: Preemptions, reduction: Reduction, max_errors: u64) -> O
 
 /// The searches of a model: without and with a bound, without and with reduction, all errors and the simplest one.
 fn searches() -> Vec<Options> {
-    let iterated = Preemptions::Iterate { last: Some(3), extra: 0 };
+    let iterated = Preemptions::Iterate { last: Some(3) };
     let mut all = vec![
         options(Preemptions::Any, Reduction::None, 0),
         Options { always_reduce: true, ..options(Preemptions::Any, Reduction::Full, 0) },

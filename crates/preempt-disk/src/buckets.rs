@@ -79,12 +79,12 @@ struct Buckets<'a> {
     starts: Vec<usize>,
     /// What is known of each state: a [`Record`].
     records: Known,
-    /// States from which somebody waits for the next bucket, with the mark of who moved last.
+    /// States from which a process waits for the next bucket, with the mark of the last mover.
     deferred: Candidates,
     rows: Vec<BoundRow>,
     states: u64,
     revisits: u64,
-    /// States from which somebody would have gone on with one preemption more than the bound.
+    /// States from which a process would have gone on with one preemption more than the bound.
     left_waiting: u64,
     stop: Option<Stop>,
     last_bucket: u32,
@@ -132,7 +132,7 @@ impl Buckets<'_> {
         }
     }
 
-    /// Expands the visits of a time; writes what is known of their states then, and who has to wait.
+    /// Expands the visits of a time; writes what is known of their states then, and the processes that have to wait.
     fn expand(&mut self, time: Time, level: &Rc<Run>, budget: &mut Budget<'_>) -> io::Result<()> {
         let mut records = self.folder.run();
         let mut state = Vec::new();
@@ -206,7 +206,7 @@ impl Buckets<'_> {
         if any { self.folder.finish(writer).map(Some) } else { Ok(None) }
     }
 
-    /// The states from which somebody waits, now that a bucket has ended. Unless another one begins they are only counted.
+    /// The states from which a process waits, now that a bucket has ended. Unless another one begins they are only counted.
     fn wake(&mut self, begins: bool) -> io::Result<Option<Rc<Run>>> {
         let mut merge = self.deferred.take(&mut self.folder)?;
         let mut known = self.records.questions();

@@ -5,7 +5,7 @@
 //! grows with the logarithm of their number. This is a log-structured merge tree (O'Neil et al. 1996): however few states come
 //! at a time, the work of n of them is n log n.
 //!
-//! Whoever asks about states in order reads only blocks in which one of them could be, and those only if the filter says
+//! Questions about states in order read only blocks in which one of them could be, and those only if the filter says
 //! that it may be in a run at all: a few questions cost little, however much is known.
 
 use crate::entries::Entries;

@@ -144,7 +144,7 @@ impl Saved {
         finding
     }
 
-    /// Has a part begin, or go on from the checkpoint. Gives who saves it from time to time.
+    /// Has a part begin, or go on from the checkpoint. Gives what saves it from time to time.
     fn begin(&self, search: u64, part: &mut dyn Partition) -> Result<Checkpoints<'_>, Broken> {
         let resumed = self.resumed.as_ref().filter(|manifest| manifest.search == search);
         match resumed {

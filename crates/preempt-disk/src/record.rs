@@ -59,7 +59,7 @@ pub(crate) fn union(record: &mut Vec<u8>, other: &[u8]) {
 /// Of states that wait: any last mover will do.
 pub(crate) fn first_mark(_: &mut Vec<u8>, _: &[u8]) {}
 
-/// Visits that wait to be expanded: their last movers, and who was run from the state before.
+/// Visits that wait to be expanded: their last movers, and the processes that were run from the state before.
 pub(crate) struct Waiting {
     pub(crate) marks: Vec<u16>,
     pub(crate) ran: Ran,
@@ -81,13 +81,13 @@ impl Waiting {
         Ok(Waiting { marks, ran: Record::decode(record)? })
     }
 
-    /// The mark beside a state from which somebody waits for the next bucket.
+    /// The mark beside a state from which a process waits for the next bucket.
     pub(crate) fn mark(note: &[u8]) -> io::Result<u16> {
         let pair: &[u8; 2] = note.try_into().map_err(|_| damaged())?;
         Ok(mark_at(pair))
     }
 
-    /// Who moved last, by the mark.
+    /// The last mover, by the mark.
     pub(crate) fn mover(mark: u16) -> Option<ProcessId> {
         mark.checked_sub(1).map(ProcessId)
     }

@@ -1,7 +1,7 @@
 //! Sorted runs of states, in files or, if they are small, in memory.
 //!
 //! A run holds distinct states in the order of their hashes, and of their bytes where hashes are equal, in blocks of some
-//! thousand bytes with a checksum each. In memory there is one number per block: its first hash. Whoever looks for states in
+//! thousand bytes with a checksum each. In memory there is one number per block: its first hash. A search for states in
 //! this order reads only the blocks in which they could be.
 //!
 //! Beside a state there may be a note, a few bytes of the search's own. Where runs are merged, the notes of a state are

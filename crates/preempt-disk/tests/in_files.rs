@@ -114,7 +114,7 @@ fn buckets_are_exact() {
             cut += u64::from(found.bound.is_some());
         }
         let Some(truth) = truth(&system, 3, 20_000) else { continue };
-        let iterated = Preemptions::Iterate { last: Some(3), extra: 0 };
+        let iterated = Preemptions::Iterate { last: Some(3) };
         let found = in_files(&system, &options(iterated, 1), memory(seed));
         let ours = found.counterexample.as_ref().map(|example| {
             let (trace, ..) = replay(&system, &example.steps).expect("it replays");

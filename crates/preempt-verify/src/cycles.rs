@@ -13,8 +13,8 @@ use preempt_check::search::nested::{NestedOptions, Scheme, nested};
 use preempt_check::search::nested_shared::{Pilot, pilot};
 use preempt_check::store::{Compact, Exact, Store, Tree};
 use preempt_check::{
-    Budget, Executor, Finding, Frontier, Plan, Preemptions, Reduction, Storage, available_memory,
-    clamp_threads, conclude_until, time_to_show,
+    Budget, Finding, Plan, Preemptions, Reduction, Storage, available_memory, clamp_threads,
+    conclude_until, plan_infinite, time_to_show,
 };
 use preempt_core::{
     BoundRow, Claim, Label, Locality, ProcessId, Step, System, Verdict, ViolationKind,
@@ -24,15 +24,9 @@ use std::time::Duration;
 /// How infinite executions are reduced within a bound.
 const LOCAL_ONLY: &str = "reduction: a process takes its strictly local steps before another one moves (a property observes the others)";
 
-/// Why several threads were of no use.
-const ALONE: &str = "one thread was used: several look for infinite executions over exact stores only, up to the first violation, without a limit of depth, and where all expressions have values";
-
-/// Said of a compressed tree.
-const PLAIN_TREE: &str =
-    "states were kept in a plain tree: a search for cycles remembers something of each state";
-
-/// Said of bits that are too few.
-const NO_BITS: &str = "states were stored exactly: bitstate hashing is not used for cycles";
+/// Why several threads were of no use after all.
+const NO_VALUES: &str =
+    "one thread was used: several look for infinite executions where all expressions have values";
 
 /// The least time that the search for a shorter counterexample gets.
 const SHORTEN: Duration = Duration::from_secs(10);
@@ -47,11 +41,15 @@ pub(crate) fn check(
 ) -> Result<Claim, Error> {
     let product = Product::new(engine.system(), property, question.stutter);
     let question = &question;
+    let plan = plan(question);
     if question.request.explain_plan {
-        question.control.announce(Event::Plan(&plan(question)));
+        question.control.announce(Event::Plan(&plan));
     }
     let mut finding = match question.request.fair {
-        true => Job { system: &Watched::new(&product, Fair), shared: None, question }.run(),
+        true => {
+            let system = &Watched::new(&product, Fair);
+            Job { system, shared: None, question, plan: &plan }.run()
+        }
         false => {
             let search = |threads, budget: &mut Budget, options| {
                 engine.nested_shared((property, question.stutter), threads, budget, options)
@@ -59,7 +57,7 @@ pub(crate) fn check(
             let can_share =
                 question.request.elsewhere.is_none() && can_share(property, question.scheme);
             let shared: Option<SharedSearch<'_>> = can_share.then_some(&search);
-            Job { system: &product, shared, question }.run()
+            Job { system: &product, shared, question, plan: &plan }.run()
         }
     };
     finding.cut |= product.is_cut();
@@ -72,27 +70,12 @@ pub(crate) fn check(
 /// How infinite executions are searched.
 fn plan(question: &Question<'_>) -> Plan {
     let request = question.request;
-    let mut notes = Vec::new();
-    let store = match request.storage {
-        Storage::ClearyTree => {
-            notes.push(PLAIN_TREE.into());
-            Storage::Tree
-        }
-        Storage::Bitstate { .. } => {
-            notes.push(NO_BITS.into());
-            Storage::Exact
-        }
-        storage => storage,
-    };
-    let executor = match clamp_threads(request.threads) {
-        0 | 1 => Executor::OneThread,
-        threads => Executor::Threads(threads),
-    };
-    let reduction = match question.scheme {
-        Scheme::Full => Reduction::None,
-        Scheme::SourceState(_) | Scheme::IntermediateState => request.reduction,
-    };
-    Plan { store, frontier: Frontier::NestedStack, executor, reduction, notes }
+    let mut options = request.options(question.property.clone(), true);
+    options.threads = clamp_threads(request.threads);
+    if question.scheme == Scheme::Full {
+        options.reduction = Reduction::None;
+    }
+    plan_infinite(&mut options)
 }
 
 /// The search whose product states share their system states, by so many threads; `None` when it cannot tell.
@@ -138,9 +121,10 @@ pub(crate) fn reduction_pays(
     if request.fair || request.is_bounded() || !exact || request.elsewhere.is_some() {
         return true;
     }
+    let plan = plan(question);
     let pilot_search = |property: &dyn Property, scheme, most| {
         let product = Product::new(engine.system(), property, question.stutter);
-        let job = Job { system: &product, shared: None, question };
+        let job = Job { system: &product, shared: None, question, plan: &plan };
         job.with_budget(job.memory(), scheme, |budget, options| {
             pilot(engine.system(), property, question.stutter, budget, options, most)
         })
@@ -176,14 +160,15 @@ pub(crate) fn check_if_evaluable(
     }
     let product = Product::new(engine.system(), normal, question.stutter);
     let question = &question;
-    let job = Job { system: &product, shared: None, question };
+    let plan = plan(question);
+    let job = Job { system: &product, shared: None, question, plan: &plan };
     let memory = job.memory();
-    let threads = clamp_threads(request.threads);
+    let threads = plan.threads();
     let found = job.with_budget(memory, question.scheme, |budget, options| {
         engine.nested_shared((normal, question.stutter), threads, budget, options)
     });
     let Some(mut finding) = found else { return Ok(None) };
-    job.note_threads(threads, &mut finding);
+    job.note_threads(&mut finding);
     job.shorten(&product, &mut finding);
     match assertions::complete(engine, reference, question, &mut finding)? {
         Some(violated) => Ok(Some(violated)),
@@ -196,6 +181,7 @@ struct Job<'a> {
     system: &'a dyn System,
     shared: Option<SharedSearch<'a>>,
     question: &'a Question<'a>,
+    plan: &'a Plan,
 }
 
 /// The automaton's state after a step, for the reports of a search.
@@ -298,14 +284,10 @@ impl Job<'_> {
                 elsewhere.cycles(system, options, budget)
             });
         }
-        let mut finding = self.search_here(system, scheme, shared, memory);
-        if self.question.request.storage == Storage::ClearyTree {
-            finding.notes.push(PLAIN_TREE.into());
-        }
-        finding
+        self.search_here(system, scheme, shared, memory)
     }
 
-    /// The same in this process.
+    /// The same in this process, as was planned.
     fn search_here(
         &self,
         system: &dyn System,
@@ -313,46 +295,51 @@ impl Job<'_> {
         shared: Option<SharedSearch<'_>>,
         memory: usize,
     ) -> Finding {
-        let request = self.question.request;
-        let threads = clamp_threads(request.threads);
-        if threads < 2 {
-            let mut finding = self.find_alone(system, scheme, shared, memory);
-            self.note_threads(threads, &mut finding);
-            return finding;
-        }
-        let exact = matches!(request.storage, Storage::Auto | Storage::Exact);
+        let mut finding = match self.plan.threads() {
+            1 => self.find_alone(system, scheme, shared, memory),
+            threads => self.find_together(system, scheme, shared, (memory, threads)),
+        };
+        finding.notes.extend_from_slice(&self.plan.notes);
+        self.note_threads(&mut finding);
+        finding
+    }
+
+    /// The same by so many threads.
+    fn find_together(
+        &self,
+        system: &dyn System,
+        scheme: Scheme,
+        shared: Option<SharedSearch<'_>>,
+        (memory, threads): (usize, usize),
+    ) -> Finding {
+        let storage = self.plan.store;
         let by_threads = |storage| {
             self.with_budget(memory, scheme, |budget, options| {
                 nested_concurrent(system, threads, storage, budget, options)
             })
         };
-        let sharing = shared.filter(|_| exact);
+        let sharing = shared.filter(|_| storage != Storage::Tree);
         let mut found = sharing.and_then(|search| {
             self.with_budget(memory, scheme, |budget, options| search(threads, budget, options))
         });
-        if let Some(whole) = found.take_if(|_| request.storage == Storage::Auto) {
+        if let Some(whole) = found.take_if(|_| storage == Storage::Auto) {
             found = Some(compressed_if_full(whole, || by_threads(Storage::Tree)));
         }
         // Where product states share their system states reduction leaves more out: one thread of the other search is no worse.
         if found.is_none() && (sharing.is_none() || scheme == Scheme::Full) {
-            found = by_threads(request.storage);
+            found = by_threads(storage);
         }
-        match found {
-            Some(mut finding) => {
-                self.note_threads(threads, &mut finding);
-                finding
-            }
-            None => {
-                let mut finding = self.find_alone(system, scheme, None, memory);
-                finding.notes.push(ALONE.into());
-                finding
-            }
-        }
+        found.unwrap_or_else(|| {
+            let mut finding = self.find_alone(system, scheme, None, memory);
+            finding.notes.push(NO_VALUES.into());
+            finding
+        })
     }
 
     /// Says if fewer threads were used than the user wanted.
-    fn note_threads(&self, threads: usize, finding: &mut Finding) {
-        let wanted = self.question.request.threads;
+    fn note_threads(&self, finding: &mut Finding) {
+        let (threads, wanted) =
+            (clamp_threads(self.question.request.threads), self.question.request.threads);
         if threads < wanted {
             finding.notes.push(format!(
                 "{threads} of {wanted} threads were used: more would not help on this machine"
@@ -368,10 +355,8 @@ impl Job<'_> {
         shared: Option<SharedSearch<'_>>,
         memory: usize,
     ) -> Finding {
-        match self.question.request.storage {
-            Storage::Tree | Storage::ClearyTree => {
-                self.nested(system, scheme, &mut Tree::new(memory))
-            }
+        match self.plan.store {
+            Storage::Tree => self.nested(system, scheme, &mut Tree::new(memory)),
             Storage::Compact => {
                 let mut store = Compact::new(memory, true);
                 let mut finding = self.nested(system, scheme, &mut store);
@@ -381,16 +366,11 @@ impl Job<'_> {
                 ));
                 finding
             }
-            storage => {
+            _ => {
                 let found = shared.and_then(|search| {
                     self.with_budget(memory, scheme, |budget, options| search(1, budget, options))
                 });
-                let mut finding =
-                    found.unwrap_or_else(|| self.nested(system, scheme, &mut Exact::new(memory)));
-                if matches!(storage, Storage::Bitstate { .. }) {
-                    finding.notes.push(NO_BITS.into());
-                }
-                finding
+                found.unwrap_or_else(|| self.nested(system, scheme, &mut Exact::new(memory)))
             }
         }
     }

@@ -8,7 +8,6 @@ use crate::question::Question;
 use crate::{Control, Error, Request, cycles, safety};
 use preempt_check::property::{Buchi, StutterInvariant};
 use preempt_check::search::nested::Scheme;
-use preempt_check::{Preemptions, Search};
 use preempt_core::{Claim, Statistics, Stop, Verdict, grouped};
 use preempt_ltl::{Formula, Invariance, formula_invariance, parse, translate};
 use preempt_model::{Encoded, Expectation, Model};
@@ -193,7 +192,6 @@ fn temporal<M: Model>(
         cycle: format!("an infinite execution violates `{name}`"),
         ..Question::new(text, request, control)
     };
-    question.notes.extend(unused(request));
     let claim = if let Scheme::SourceState(_) = question.scheme {
         let invariant = formula_invariance(&negated).map_err(too_large)? == Invariance::Invariant;
         let normal = invariant.then(|| StutterInvariant::new(&automaton, propositions.clone()));
@@ -213,23 +211,4 @@ fn temporal<M: Model>(
         cycles::check(engine, &reference, &Buchi::new(automaton, propositions), question)
     };
     unless_misused([&system, &reference], claim)
-}
-
-/// What of a request does not apply to infinite executions.
-fn unused(request: &Request) -> Vec<String> {
-    let extra = matches!(request.preemptions, Preemptions::Iterate { extra: 1.., .. });
-    let order = !matches!(request.search, Search::Auto | Search::Depth);
-    [
-        (order, "the order of exploration"),
-        (request.swarm.is_some(), "a swarm of searches"),
-        (request.free_cycles, "free switches in cycles"),
-        (request.shorten, "shortening"),
-        (extra, "a bound that grows by more than one"),
-    ]
-    .into_iter()
-    .filter(|(asked, _)| *asked)
-    .map(|(_, what)| {
-        format!("{what} was not used: infinite executions are looked for by one depth-first search")
-    })
-    .collect()
 }

@@ -12,10 +12,6 @@ use std::sync::Arc;
 pub struct Request {
     /// Which executions are explored, by the preemptions they need.
     pub preemptions: Preemptions,
-    /// Under a bound, a switch is free where the last mover can only go back to where it was.
-    pub free_cycles: bool,
-    /// Explore states again on shorter ways, and look for ever shorter counterexamples.
-    pub shorten: bool,
     /// The order of exploration.
     pub search: Search,
     /// How visited states are remembered.
@@ -54,8 +50,6 @@ impl Default for Request {
     fn default() -> Self {
         Request {
             preemptions: Preemptions::Any,
-            free_cycles: false,
-            shorten: false,
             search: Search::Auto,
             storage: Storage::Auto,
             reduction: Reduction::Full,
@@ -101,11 +95,10 @@ impl Request {
             always_reduce: self.always_reduce,
             preemptions: self.preemptions,
             compatibility: self.compatibility,
-            free_cycles: self.free_cycles,
-            shorten: self.shorten,
             swarm: self.swarm,
             first: self.first,
             observed,
+            infinite: false,
             assertions: self.assertions,
             deadlocks: self.deadlocks,
             max_errors: self.max_errors,

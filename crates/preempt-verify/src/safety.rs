@@ -4,17 +4,37 @@ use crate::confirm::confirm;
 use crate::engine::Engine;
 use crate::{Control, Error, Event, Request};
 use preempt_check::search::partitioned::RemoteSearch;
-use preempt_check::{Check, Compatibility, Covered, Finding, Options, Preemptions, conclude_until};
-use preempt_core::{Claim, System, Verdict, grouped};
+use preempt_check::{Check, Compatibility, Finding, Options, Preemptions, conclude_until};
+use preempt_core::{Claim, System, grouped};
 
 /// Checks a system; what is found is confirmed on `reference`, another implementation of the same.
 pub(crate) fn check(
     engine: Engine<'_>,
     reference: &dyn System,
-    mut options: Options,
+    options: Options,
     request: &Request,
     control: &Control<'_>,
 ) -> Result<Claim, Error> {
+    let checked = search(engine, reference, &options, request, control)?;
+    Ok(conclude(checked, reference, &options.property, control))
+}
+
+/// What a check found, before it is concluded.
+pub(crate) struct Checked {
+    pub(crate) finding: Finding,
+    /// If everything was explored, too: how many states there are within the bound, and how many without it.
+    whole: Option<(u64, u64)>,
+}
+
+/// The search of a [`check`]; what is found is confirmed.
+pub(crate) fn search(
+    engine: Engine<'_>,
+    reference: &dyn System,
+    options: &Options,
+    request: &Request,
+    control: &Control<'_>,
+) -> Result<Checked, Error> {
+    let mut options = options.clone();
     let search = |options: &mut Options, elsewhere: Option<&dyn RemoteSearch>| {
         options.time = control.time_left();
         control.watch(|listener| {
@@ -30,9 +50,10 @@ pub(crate) fn check(
     let mut finding = search(&mut options, elsewhere);
     let mut whole = None;
     if let Some(most) = small_enough(&finding, &options) {
-        let all = Options { preemptions: Preemptions::Any, states: Some(most), ..options.clone() };
+        let mut all =
+            Options { preemptions: Preemptions::Any, states: Some(most), ..options.clone() };
         // So few states that they are explored here, wherever the others were.
-        let all = search(&mut Options { free_cycles: false, shorten: false, ..all }, None);
+        let all = search(&mut all, None);
         let shown = all.counterexample.is_none() && all.stop.is_none();
         if shown && all.statistics.states <= most {
             (finding.bound, finding.unreached) = (None, all.unreached);
@@ -44,7 +65,20 @@ pub(crate) fn check(
     if let Some(found) = &finding.counterexample {
         confirm(reference, found, &over)?;
     }
-    let mut claim = conclude_until(reference, &options.property, finding, &over).claim;
+    finding.drop_given_up(reference);
+    Ok(Checked { finding, whole })
+}
+
+/// What is claimed after a [`search`].
+pub(crate) fn conclude(
+    Checked { finding, whole }: Checked,
+    reference: &dyn System,
+    property: &str,
+    control: &Control<'_>,
+) -> Claim {
+    let showing = control.showing();
+    let over = || showing.is_over();
+    let mut claim = conclude_until(reference, property, finding, &over).claim;
     if let Some((within, all)) = whole {
         claim.sentence = format!(
             "holds: no violation in any execution ({} states within the bound; {} without it, all explored)",
@@ -52,7 +86,7 @@ pub(crate) fn check(
             grouped(all)
         );
     }
-    Ok(claim)
+    claim
 }
 
 /// So many states are explored without the bound, whatever was found within it.
@@ -69,21 +103,4 @@ fn small_enough(finding: &Finding, options: &Options) -> Option<u64> {
     let whole = options.depth.is_none();
     let states = finding.statistics.states;
     (finding.bound.is_some() && open && plain && whole && states <= MANY).then(|| states.max(FEW))
-}
-
-/// The finding behind a claim about a search that found nothing; `None` if it found something.
-#[cfg(feature = "promela")]
-pub(crate) fn reopen(claim: &Claim) -> Option<Finding> {
-    let covered = match claim.verdict {
-        Verdict::Holds => Covered::Everything,
-        Verdict::HoldsWithinBound(bound) => Covered::Within(bound),
-        Verdict::Inconclusive(stop) => Covered::Part(stop),
-        Verdict::Violated | Verdict::Nothing => return None,
-    };
-    Some(Finding {
-        statistics: claim.statistics.clone(),
-        unreached: claim.unreached.clone(),
-        notes: claim.notes.clone(),
-        ..Finding::new(covered)
-    })
 }

@@ -18,7 +18,7 @@ use two_phase_commit::TwoPhaseCommit;
 fn complete_searches() -> Vec<Options> {
     let mut all = Vec::new();
     for search in [Search::Auto, Search::Depth, Search::Breadth] {
-        for storage in [Storage::Auto, Storage::Exact, Storage::Tree, Storage::ClearyTree] {
+        for storage in [Storage::Auto, Storage::Exact, Storage::Tree] {
             for reduction in [Reduction::None, Reduction::Full] {
                 let base = Options::default();
                 all.push(Options { search, storage, reduction, max_errors: 0, ..base });
@@ -31,7 +31,7 @@ fn complete_searches() -> Vec<Options> {
         max_errors: 0,
         ..Options::default()
     });
-    for preemptions in [Preemptions::AtMost(60), Preemptions::Iterate { last: None, extra: 0 }] {
+    for preemptions in [Preemptions::AtMost(60), Preemptions::Iterate { last: None }] {
         all.push(Options { preemptions, max_errors: 0, ..Options::default() });
     }
     all

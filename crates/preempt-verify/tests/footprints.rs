@@ -297,7 +297,7 @@ fn reduced_searches_within_a_bound_lose_nothing() {
                 Request { storage: Storage::Tree, ..usual.clone() },
                 Request { threads: 2, ..usual.clone() },
                 Request {
-                    preemptions: Preemptions::Iterate { last: Some(bound), extra: 0 },
+                    preemptions: Preemptions::Iterate { last: Some(bound) },
                     ..usual.clone()
                 },
             ] {

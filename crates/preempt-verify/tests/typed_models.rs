@@ -186,7 +186,7 @@ impl Graph {
 /// Every way to search that misses nothing.
 fn complete_searches() -> Vec<Request> {
     let mut all = Vec::new();
-    for storage in [Storage::Auto, Storage::Exact, Storage::Tree, Storage::ClearyTree] {
+    for storage in [Storage::Auto, Storage::Exact, Storage::Tree] {
         for reduction in [Reduction::None, Reduction::Full] {
             all.push(Request { storage, reduction, ..Request::default() });
         }

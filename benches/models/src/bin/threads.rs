@@ -87,13 +87,12 @@ fn main() -> Result<()> {
 /// Bytes per state of every store, and of Spin.
 fn memory(binary: &Path, root: &Path) -> Result<String> {
     let mut text = "\n# Bytes per state\n\nOne thread; Spin without reduction, memory for states alone.\n\n\
-         | model | states | exact | tree | cleary-tree | compact | Spin | Spin -DMA |\n|---|---|---|---|---|---|---|---|\n"
+         | model | states | exact | tree | compact | Spin | Spin -DMA |\n|---|---|---|---|---|---|---|\n"
         .to_owned();
     for (model, define) in [("philosophers_ordered.pml", "-DN=10"), ("peterson_n.pml", "-DN=4")] {
         let ours = |store| run(binary, root, model, &[define, "--por", "off", "--store", store], 1);
-        let (exact, tree) = (ours("exact")?, ours("tree")?);
-        let (cleary, compact) = (ours("cleary-tree")?, ours("compact")?);
-        if [&tree, &cleary, &compact].iter().any(|told| told.states != exact.states) {
+        let (exact, tree, compact) = (ours("exact")?, ours("tree")?, ours("compact")?);
+        if [&tree, &compact].iter().any(|told| told.states != exact.states) {
             bail!("{model}: the stores do not agree on the number of states");
         }
         let longest = exact.state_bytes as u64;
@@ -101,11 +100,10 @@ fn memory(binary: &Path, root: &Path) -> Result<String> {
         let automaton = spin(root, model, define, &[format!("-DMA={}", longest + 40)]);
         let show = |bytes: Option<f64>| bytes.map_or("?".into(), |bytes| format!("{bytes:.1}"));
         let line = format!(
-            "| {model} {define} | {} | {:.1} | {:.1} | {:.1} | {:.1} | {} | {} |",
+            "| {model} {define} | {} | {:.1} | {:.1} | {:.1} | {} | {} |",
             exact.states,
             exact.bytes_per_state,
             tree.bytes_per_state,
-            cleary.bytes_per_state,
             compact.bytes_per_state,
             show(plain),
             show(automaton)

@@ -11,7 +11,7 @@
 //! chosen that passes such a label, and no progress (`np_`) if one can be chosen without. Nobody else
 //! can move meanwhile, so the execution is fair, and has no preemptions.
 //!
-//! **Reduction.** A process that has this step is explored with everybody else: the step takes the
+//! **Reduction.** A process that has this step is explored with all others: the step takes the
 //! others' steps away. Steps of others may be taken before it, because a step that commutes with all of a
 //! sequence changes nothing about whether it ends, and one that is invisible nothing about what is seen.
 //!

@@ -8,7 +8,7 @@
 use super::Watch;
 use preempt_core::{Enabled, ProcessId, Step};
 
-/// Watches who has been served since the last accepting state.
+/// Watches which processes have been served since the last accepting state.
 pub struct Fair;
 
 /// Resting, or waiting for process `counter - 1`.

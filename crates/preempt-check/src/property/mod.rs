@@ -3,7 +3,7 @@
 //! A [`Property`] reads the propositions of each state and moves along. [`Product`] joins it with a
 //! system into a new [`System`](preempt_core::System), so that every search, store and reduction
 //! works with properties without knowing of them. A [`Watch`] remembers something about the execution
-//! in the same manner: [`Fair`] who has been served, [`WithinBound`] the preemptions so far.
+//! in the same manner: [`Fair`] which processes have been served, [`WithinBound`] the preemptions so far.
 
 mod buchi;
 mod endless;

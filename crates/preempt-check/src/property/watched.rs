@@ -21,7 +21,7 @@ pub trait Watch: Sync {
     /// Called before a step is taken from a state that is accepting or not.
     fn advance(&self, processes: usize, accepting: bool, step: Step, memory: &mut [u8]);
 
-    /// Whether steps that touch nothing shared and that nobody observes are none of its business.
+    /// Whether steps that touch nothing shared and that no property observes are none of its business.
     fn passes_over_local(&self) -> bool {
         false
     }

@@ -1,6 +1,6 @@
 //! At most so many preemptions, as part of the state.
 //!
-//! A search that takes strictly local steps alone passes over them here: they cost nothing and leave the last mover who it
+//! A search that takes strictly local steps alone passes over them here: they cost nothing and leave the last mover what it
 //! was. Each can be moved to right behind the step of its process before it, where it costs no switch, so no
 //! execution within the bound is lost. Where a process takes such steps for ever, in turns with others, that would cost
 //! without end; so what is found has to be confirmed by a search that counts every step.
@@ -24,7 +24,7 @@ impl WithinBound {
         WithinBound { bound, passes_over_local: false }
     }
 
-    /// Passes over steps that touch nothing shared and that nobody observes.
+    /// Passes over steps that touch nothing shared and that no property observes.
     pub fn passing_over_local(bound: u16) -> Self {
         WithinBound { bound, passes_over_local: true }
     }

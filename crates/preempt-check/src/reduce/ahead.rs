@@ -7,15 +7,15 @@
 //! point and could be left for free; now leaving it would count as a preemption.
 //!
 //! So a last mover keeps its turn only while it is *robust*: one of its enabled steps waits for nothing
-//! that others have signalled ahead. Otherwise *nobody* counts as the last mover, from then on, until
-//! somebody takes a step that is not taken ahead. Steps that touch no shared data signal nothing and
+//! that others have signalled ahead. Otherwise *no process* counts as the last mover, from then on, until
+//! one takes a step that is not taken ahead. Steps that touch no shared data signal nothing and
 //! are always taken ahead.
 //!
 //! What is signalled ahead is either assumed to be [anything](Signalled::Anything) that can be, which makes
 //! fewer last movers robust and so reaches more states at low bounds, or [learned](Signalled::Learned):
 //! noted as it happens. If more is learned after a last mover was found robust, that must be judged again.
 //!
-//! Invariant: what a robust last mover can do it could also do if nobody had run ahead.
+//! Invariant: what a robust last mover can do it could also do if no process had run ahead.
 
 use super::stubborn::Closure;
 use crate::Reduction;
@@ -124,7 +124,7 @@ impl Ahead {
             && movers.iter().all(|process| !self.stubborn.contains(*process) || runs(*process))
     }
 
-    /// Whether the last mover, which has these steps in a state, could move if nobody had run ahead.
+    /// Whether the last mover, which has these steps in a state, could move if no process had run ahead.
     pub(crate) fn is_robust<S: System + ?Sized>(
         &self,
         system: &S,

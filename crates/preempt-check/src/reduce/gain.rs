@@ -64,5 +64,4 @@ pub(crate) fn may_be_dropped(options: &Options) -> bool {
         && options.compatibility == Compatibility::None
         && options.swarm.is_none()
         && options.depth.is_none()
-        && !options.shorten
 }

@@ -30,7 +30,7 @@ pub(crate) struct Closure {
 /// Whether two control points are in each other's way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Conflict {
-    /// Nobody asked yet.
+    /// It was not asked for yet.
     Unasked,
     No,
     Yes,

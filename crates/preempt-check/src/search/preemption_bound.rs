@@ -6,7 +6,6 @@ use crate::reduce::{Learned, Signalled};
 use crate::search::bounded::as_spin::{Build, depth_first_as_spin};
 use crate::search::bounded::depth_first::depth_first;
 use crate::search::bounded::reduced::depth_first_reduced;
-use crate::search::bounded::shorten::Shortening;
 use crate::search::bounded::simplest::simplest;
 use crate::search::bounded::visited::{Marked, Replicated, Visited};
 use crate::search::iterative::conclusion::Conclusion;
@@ -17,7 +16,7 @@ use crate::search::iterative::one_thread::iterative;
 use crate::search::iterative::parallel::iterative_parallel;
 use crate::search::iterative::phases::last_bound;
 use crate::search::iterative::reduced::{
-    Order, Reduced, iterative_reduced, iterative_reduced_parallel, pilot,
+    Order, Reduced, SHARDS, iterative_reduced, iterative_reduced_parallel, pilot,
 };
 use crate::search::shared::compressed::compressed_if_full;
 use crate::search::shared::halt::Halt;
@@ -53,10 +52,6 @@ pub(crate) fn with_counts<T: Store>(
             return finding;
         }
         _ if in_bits => with_stack(system, Replicated::new(store, bound), bound, options, budget),
-        _ if options.shorten => {
-            let visited = Shortening::new(Marked::new(store));
-            with_stack(system, visited, bound, options, budget)
-        }
         _ => with_stack(system, Marked::new(store), bound, options, budget),
     };
     keep_to_the_bound(system, bound, options, budget, finding)
@@ -153,16 +148,16 @@ fn only_local(options: &Options, bound: u32) -> Option<&'static str> {
         // What a property observes is not reordered by more.
         Some("a property observes the others")
     } else if bound == 0 {
-        // Nearly every last mover may owe its turn to somebody, and fewer states are reached so.
+        // Nearly every last mover may owe its turn to another process, and fewer states are reached so.
         Some("without preemptions that reaches fewer states")
     } else {
         None
     }
 }
 
-/// How many states a pilot looks at to see whether anybody runs ahead, and what is signalled then,
+/// How many states a pilot looks at to see whether a process runs ahead, and what is signalled then.
 const DEEP: u64 = 600;
-/// and by each rule, to compare them: more and more while they are hardly apart.
+/// How many states pilots look at by each rule, to compare the rules: more and more while they are hardly apart.
 pub(crate) const LOOKS: [u64; 3] = [500, 1000, 2000];
 
 /// Chooses a rule by a short search with each. An error is a limit that was reached.
@@ -199,9 +194,10 @@ fn choose<S: System + ?Sized>(
     Ok(Rule::Local("a pilot search reached fewer states so"))
 }
 
-/// Of a hundred states by strictly local steps, how many running ahead may reach at most: one of these takes longer.
+/// For each hundred states that strictly local steps reach, running ahead may reach so many at most, because a state takes longer with
+/// it.
 const FEWER: u64 = 80;
-/// From here on a longer look would not change that.
+/// Where running ahead reaches so many or more, a longer look would not change the choice.
 const MORE: u64 = 115;
 
 /// Searches with processes that run ahead, or with strictly local steps alone, whichever explores less.
@@ -237,20 +233,16 @@ fn ahead<S: System + ?Sized, T: Store>(
     budget: &mut Budget,
 ) -> Finding {
     let limit = budget.memory_limit();
+    let part = limit / SHARDS;
     let found = match options.storage {
-        _ if options.threads < 2 => iterative_reduced(system, store, options, signalled, budget),
+        _ if options.threads < 2 => iterative_reduced(system, store, options, &signalled, budget),
         Storage::Tree => {
-            let make = |parts| Tree::new(limit / parts);
-            iterative_reduced_parallel(system, make, options, &signalled, budget)
+            iterative_reduced_parallel(system, || Tree::new(part), options, &signalled, budget)
         }
         Storage::Auto => {
-            let make = |parts| Adaptive::new(limit / parts);
-            iterative_reduced_parallel(system, make, options, &signalled, budget)
+            iterative_reduced_parallel(system, || Adaptive::new(part), options, &signalled, budget)
         }
-        _ => {
-            let make = |parts| Exact::new(limit / parts);
-            iterative_reduced_parallel(system, make, options, &signalled, budget)
-        }
+        _ => iterative_reduced_parallel(system, || Exact::new(part), options, &signalled, budget),
     };
     let finding = match found {
         Reduced::Decided(finding) => return *finding,
@@ -291,11 +283,10 @@ fn with_stack<S: System + ?Sized, V: Visited>(
     budget: &mut Budget,
 ) -> Finding {
     if options.reduction == Reduction::None {
-        return depth_first(system, visited, bound, options.free_cycles, options, budget);
+        return depth_first(system, visited, bound, options, budget);
     }
     let why = match options.storage {
         Storage::Bitstate { .. } => Some("a bitstate table stores no last movers"),
-        _ if options.shorten => Some("ever shorter executions are looked for"),
         _ => only_local(options, bound),
     };
     let rule = why.map_or(Rule::Ahead(Signalled::Anything), Rule::Local);
@@ -304,8 +295,8 @@ fn with_stack<S: System + ?Sized, V: Visited>(
     finding
 }
 
-/// The credit of [HF] Fig. 5 and the free cycles of §3.1 let executions beyond the bound through. A
-/// violation that only those have is none within the bound: the exact search decides.
+/// Processes that run ahead let executions beyond the bound through. A violation that only those have is none within the
+/// bound: the exact search decides.
 fn keep_to_the_bound<S: System + ?Sized>(
     system: &S,
     bound: u32,

@@ -50,10 +50,6 @@ impl<T: Store> Store for Masked<'_, T> {
         false
     }
 
-    fn release(&mut self, before: StateId) {
-        self.store.release(before);
-    }
-
     fn len(&self) -> usize {
         self.store.len()
     }

@@ -4,46 +4,38 @@
 //! accept. What a search knows about a state (a parent, a colour, a count) is not the store's
 //! business: searches keep it in arrays of their own, indexed by [`StateId`].
 //!
+//! | file or folder | what |
+//! |---|---|
+//! | `exact` | states in full, behind an index that grows without a pause |
+//! | `tree` | equal parts of states once |
+//! | `adaptive.rs` | the first, until memory gets tight; then the second |
+//! | `lossy` | hashes or bits of states |
+//! | `concurrent` | the same for several threads |
+//! | `memory` | where all of them get memory from |
+//! | `masked.rs` | a store that does not look at some bytes of states |
+//!
 //! Invariant: a store that returns `new: true` for a state never does so again for the same bytes.
 //! Exact stores also promise the converse, that `new: false` means the very same bytes.
 
 mod adaptive;
-mod ahead;
-mod arena;
-mod bitstate;
-mod cleary;
-mod compact;
 pub(crate) mod concurrent;
 mod exact;
 mod hash;
-mod lined;
-mod lines;
+mod lossy;
 mod masked;
-mod nodes;
-mod ordered;
-mod packed;
-pub(crate) mod pages;
-mod pairs;
-mod parts;
-mod permutation;
-mod quads;
-mod quotients;
-mod roots;
-pub(crate) mod sorted;
+pub(crate) mod memory;
 mod tree;
-mod tree_shape;
-mod unfolded;
 
+pub use adaptive::Adaptive;
 pub(crate) use adaptive::note_tree;
-pub use adaptive::{Access, Adaptive};
-pub use ahead::Reader;
-pub use bitstate::Bitstate;
-pub use compact::Compact;
 pub use exact::Exact;
 pub use hash::{hash, hash_with_seed};
 pub(crate) use hash::{hash_batch_for_all, hash_for_all};
+pub use lossy::bitstate::Bitstate;
+pub use lossy::compact::Compact;
 pub(crate) use masked::Masked;
-pub use tree::{ClearyTree, Tree};
+pub use tree::Tree;
+pub use tree::ahead::Reader;
 
 /// The number of a stored state: 0, 1, 2, … in the order of insertion.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -130,7 +122,7 @@ pub trait Store: Send + Sync {
         false
     }
 
-    /// As [`Store::hash_successors`], by any thread while nobody changes the store; nothing is fetched. Says whether all were
+    /// As [`Store::hash_successors`], by any thread while none changes the store; nothing is fetched. Says whether all were
     /// hashed; if not no hash may be used. Where [`Store::hashes_near`] is false, the batch may have successors of several
     /// states.
     fn hash_ahead(
@@ -204,19 +196,9 @@ pub trait Store: Send + Sync {
         self.load(id, out)
     }
 
-    /// As [`Store::load`], by any thread while nobody changes the store.
+    /// As [`Store::load`], by any thread while none changes the store.
     fn load_ahead(&self, _reader: &mut Reader, id: StateId, out: &mut Vec<u8>) -> bool {
         self.load(id, out)
-    }
-
-    /// States with lower numbers will not be loaded any more.
-    #[inline]
-    fn release(&mut self, _before: StateId) {}
-
-    /// For stores that cannot load a state by its number once it was [released](Store::release): where the states are, as long
-    /// as nothing is inserted.
-    fn settle(&mut self) -> Option<&dyn FrozenStore> {
-        None
     }
 
     /// How many states were inserted.
@@ -255,16 +237,4 @@ pub trait Store: Send + Sync {
     fn is_exact(&self) -> bool {
         true
     }
-}
-
-/// A store in which nothing moves any more: every state has a place, by which it can be loaded.
-pub trait FrozenStore {
-    /// Places are numbered below this; not all of them are used.
-    fn places(&self) -> usize;
-
-    /// The place of a state, if it is stored.
-    fn find(&self, state: &[u8]) -> Option<usize>;
-
-    /// Replaces `out` by the bytes of the state at a place; `false` when there is none.
-    fn load_at(&self, place: usize, out: &mut Vec<u8>) -> bool;
 }

@@ -9,11 +9,10 @@ use preempt_core::{Enabled, Outcome, System, Verdict, ViolationKind, replay};
 use program::Program;
 
 /// The lossy ones are large enough to lose nothing on programs this small.
-const STORAGES: [Storage; 6] = [
+const STORAGES: [Storage; 5] = [
     Storage::Auto,
     Storage::Exact,
     Storage::Tree,
-    Storage::ClearyTree,
     Storage::Compact,
     Storage::Bitstate { bits: Some(22), hashes: 5 },
 ];

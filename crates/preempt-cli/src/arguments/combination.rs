@@ -79,10 +79,6 @@ impl Combination<'_> {
         self.store == Some(store)
     }
 
-    pub(crate) fn reduces(&self) -> bool {
-        self.por != Some(Switch::Off)
-    }
-
     pub(crate) fn wants_reduction(&self) -> bool {
         self.por == Some(Switch::On)
     }
@@ -105,10 +101,7 @@ impl Combination<'_> {
     /// Whether a search with a bound has to be depth-first.
     pub(crate) fn needs_stack(&self) -> bool {
         let lossy = self.stores(StoreKind::Compact) || self.stores(StoreKind::Bitstate);
-        self.searches(SearchOrder::Dfs)
-            || self.has("free_cycles")
-            || self.has("shorten")
-            || (lossy && self.has("bound"))
+        self.searches(SearchOrder::Dfs) || (lossy && self.has("bound"))
     }
 }
 

@@ -66,7 +66,6 @@ pub(crate) enum Backend {
 pub(crate) enum StoreKind {
     Exact,
     Tree,
-    ClearyTree,
     Compact,
     Bitstate,
 }

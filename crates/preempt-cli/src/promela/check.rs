@@ -187,7 +187,7 @@ fn heading(
         reduced: arguments.search.por != Some(Switch::Off) && !claim.statistics.unreduced,
         store: match arguments.limits.store {
             None | Some(StoreKind::Exact) => Store::Full,
-            Some(StoreKind::Tree | StoreKind::ClearyTree) => Store::Compressed,
+            Some(StoreKind::Tree) => Store::Compressed,
             Some(StoreKind::Compact) => Store::HashCompact,
             Some(StoreKind::Bitstate) => Store::Bitstate,
         },

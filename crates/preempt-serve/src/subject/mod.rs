@@ -149,7 +149,7 @@ impl Question {
         use preempt_verify::Preemptions;
         preempt_verify::Request {
             preemptions: match (self.iterate, self.bound) {
-                (true, last) => Preemptions::Iterate { last, extra: 0 },
+                (true, last) => Preemptions::Iterate { last },
                 (false, Some(bound)) => Preemptions::AtMost(bound),
                 (false, None) => Preemptions::Any,
             },

@@ -12,7 +12,7 @@ use preempt_check::property::{
     self, Buchi, NonProgress, Product, PropertyMove, Stutter, StutterInvariant,
 };
 use preempt_check::search::nested::Scheme;
-use preempt_check::{Reduction, Search, Storage, conclude};
+use preempt_check::{Reduction, Search, Storage};
 use preempt_core::{Claim, Fault, FaultKind, System, Verdict, ViolationKind, grouped};
 use preempt_ltl::{Formula, Invariance, automaton_invariance, formula_invariance, translate};
 use preempt_promela::interpret::Interpreter;
@@ -215,21 +215,27 @@ impl Job<'_> {
             .endless
             .map(|sequences| Product::new(sequences.reference, claim_property, Stutter::Extend));
         let reference: &dyn System = with_endless.as_ref().map_or(&plain, |product| product);
-        let claim =
-            safety::check(Engine::Any(&fast), reference, options, self.request, self.control)?;
-        let mut claim = endless::shown(claim);
-        if let Some(mut finding) = safety::reopen(&claim) {
+        let engine_of_product = Engine::Any(&fast);
+        let (request, control) = (self.request, self.control);
+        let mut checked = safety::search(engine_of_product, reference, &options, request, control)?;
+        let mut violated = None;
+        if checked.finding.counterexample.is_none() {
+            let mut finding = checked.finding.clone();
             finding.cut = fast.is_cut();
-            let question = self.question(claim.property.clone());
-            let violated = assertions::complete(engine, self.interpreter, &question, &mut finding)?;
+            let question = self.question(options.property.clone());
+            violated = assertions::complete(engine, self.interpreter, &question, &mut finding)?;
             endless::weaken(self.endless, &mut finding);
-            let is_open = matches!(claim.verdict, Verdict::Inconclusive(_));
-            claim = match violated {
-                Some(violated) => violated,
-                None if is_open => claim,
-                None => conclude(reference, &claim.property, finding).claim,
-            };
+            // Where the search did not come to its end, its own reason counts.
+            if checked.finding.stop.is_none() {
+                checked.finding = finding;
+            }
         }
+        let mut claim = match violated {
+            Some(violated) => violated,
+            None => {
+                endless::shown(safety::conclude(checked, reference, &options.property, control))
+            }
+        };
         if let Some(reason) = unreduced {
             claim.statistics.unreduced = true;
             claim.notes.push(format!("no partial-order reduction: {reason}"));
@@ -259,7 +265,6 @@ impl Job<'_> {
             && request.swarm.is_none()
             && request.depth.is_none()
             && !request.is_bounded()
-            && !request.shorten
             && !request.fair
             && request.elsewhere.is_none();
         if !is_usual || !exact || self.endless.is_some() {

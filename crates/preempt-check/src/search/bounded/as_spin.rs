@@ -50,7 +50,6 @@ pub(crate) fn depth_first_as_spin<S: System + ?Sized, T: Store>(
         bound: bound.min(255).min(LARGEST_BOUND),
         reduce,
         build,
-        shorten: options.shorten,
         knows_stack: reduce || !build.safety,
         max_depth: options.depth.unwrap_or(u64::MAX),
         counters: Counters::new(system, options),
@@ -70,7 +69,6 @@ pub(crate) fn depth_first_as_spin<S: System + ?Sized, T: Store>(
 #[derive(Clone, Copy)]
 struct Known {
     low: u32,
-    depth: u64,
     on_stack: bool,
 }
 
@@ -91,9 +89,9 @@ enum Phase {
     Ample(ProcessId),
     /// Only the last mover.
     Mover,
-    /// Everybody else; counted or not.
+    /// All other processes; counted or not.
     Others { forced: bool },
-    /// Everybody, uncounted: the first state, an indivisible sequence, a single process.
+    /// All processes, uncounted: the first state, an indivisible sequence, a single process.
     All,
 }
 
@@ -124,8 +122,6 @@ struct Pan<'a, S: ?Sized, T> {
     bound: u32,
     reduce: bool,
     build: Build,
-    /// `-DREACH`, run with `-i`.
-    shorten: bool,
     knows_stack: bool,
     max_depth: u64,
     counters: Counters,
@@ -147,7 +143,7 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
             self.fault(fault, None)?;
         }
         if !matches!(outcome, Outcome::Broken(_)) {
-            self.store(0, 0)?;
+            self.store(0)?;
             self.ask();
             self.push(false, None, 0, 0, false);
         }
@@ -295,7 +291,7 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
                 return Ok(());
             }
         }
-        let stored = self.store(count, depth)?;
+        let stored = self.store(count)?;
         self.note(|frame| match stored {
             Stored::OnStack => frame.inside = true,
             _ => frame.outside = true,
@@ -314,11 +310,11 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
     }
 
     /// Offers `self.state` to the store.
-    fn store(&mut self, count: u32, depth: u64) -> Result<Stored, Halt> {
+    fn store(&mut self, count: u32) -> Result<Stored, Halt> {
         let inserted = self.store.insert(&self.state)?;
         let id = inserted.id;
         if inserted.new {
-            self.known.push(Known { low: count, depth, on_stack: self.knows_stack });
+            self.known.push(Known { low: count, on_stack: self.knows_stack });
             self.last_stored = Some(id);
             return Ok(Stored::New);
         }
@@ -330,10 +326,6 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
         }
         if known.low > count {
             known.low = count;
-            return Ok(Stored::Revisit);
-        }
-        if self.shorten && known.depth > depth {
-            known.depth = depth;
             return Ok(Stored::Revisit);
         }
         self.counters.matched += 1;
@@ -377,12 +369,7 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
         let is_stuck = !frame.transient && self.steps.len() == frame.steps;
         if is_stuck && self.counters.reports_deadlocks() && !self.system.is_valid_end(state) {
             let path = || Counterexample::invalid_end(path(&self.frames));
-            if self.shorten {
-                self.max_depth = self.max_depth.min(frame.depth);
-            }
-            self.counters.forget_if(self.shorten);
-            let enough = self.counters.error(path);
-            if enough && !self.shorten {
+            if self.counters.error(path) {
                 return Err(Halt::Enough);
             }
         }
@@ -415,18 +402,13 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
         if !self.counters.reports(self.system, fault) {
             return Ok(());
         }
-        if self.shorten {
-            let depth = self.frames.last().map_or(0, |frame| frame.depth);
-            self.max_depth = self.max_depth.min(depth + 1);
-        }
-        self.counters.forget_if(self.shorten);
         let (system, frames) = (self.system, &self.frames);
         let enough = self.counters.error(|| {
             let mut steps = path(frames);
             steps.extend(step);
             Counterexample::from_fault(system, steps, fault)
         });
-        if enough && !self.shorten { Err(Halt::Enough) } else { Ok(()) }
+        if enough { Err(Halt::Enough) } else { Ok(()) }
     }
 
     fn bytes(&self) -> usize {
@@ -440,12 +422,7 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
     fn finish(self, bound: u32, end: Option<Halt>, budget: &Budget) -> Finding {
         let memory = self.bytes();
         let states = self.store.len() as u64;
-        // A shortened search cuts executions on purpose, once it has found one.
-        let cut_on_purpose = self.shorten && self.counters.first.is_some();
         let mut finding = self.counters.finish(self.system, states);
-        if cut_on_purpose {
-            finding.stop = None;
-        }
         if let Some(Halt::Stop(stop)) = end {
             finding.stop = Some(stop);
         }

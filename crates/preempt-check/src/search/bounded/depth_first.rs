@@ -1,39 +1,36 @@
 //! Depth-first search of all executions with at most so many preemptions.
 //!
-//! Paper: [HF] Fig. 3, and §3.1 as an option
+//! Paper: [HF] Fig. 3
 //!
 //! Differs from the paper: visits are judged by the sharper rule of `least_preemptions.rs`, and a visit runs
 //! only what earlier visits at the same count did not. If all steps of the last mover lead back to
-//! the path, §3.1 lets the others go on for free; that reaches states beyond the bound, so it is off
-//! unless asked for.
+//! the path, §3.1 lets the others go on for free; that reaches states beyond the bound, so it is not done.
 //!
 //! Invariant: the states visited are exactly those of executions within the bound.
 
-use super::stack::{Frame, Label, Phase, Stack};
+use super::stack::{Frame, Label, Stack};
 use super::visited::Visited;
 use super::walk::{Rule, walk};
 use crate::search::shared::visit_rule::{Due, Turn, turn};
 use crate::{Budget, Finding, Options};
 use preempt_core::{Enabled, ProcessId, System};
 
-/// Searches up to `bound`; `free_cycles` is the rule of §3.1.
+/// Searches up to `bound`.
 #[doc(alias = "HF Fig. 3")]
 pub(crate) fn depth_first<S: System + ?Sized, V: Visited>(
     system: &S,
     visited: V,
     bound: u32,
-    free_cycles: bool,
     options: &Options,
     budget: &mut Budget,
 ) -> Finding {
-    let mut rule = Figure3 { bound, free_cycles, cut: false };
+    let mut rule = Figure3 { bound, cut: false };
     let finding = walk(system, visited, &mut rule, options, budget);
     Finding { bound: rule.cut.then_some(bound), ..finding }
 }
 
 struct Figure3 {
     bound: u32,
-    free_cycles: bool,
     /// The bound kept a step from being taken.
     cut: bool,
 }
@@ -49,36 +46,7 @@ impl<S: System + ?Sized> Rule<S> for Figure3 {
         }
         stack.plan(own, frame.count, Label::Moves);
         stack.plan(enabled.of(ProcessId::PROPERTY), frame.count, Label::Moves);
-        if self.free_cycles {
-            if let Some(frame) = stack.top() {
-                frame.phase = Phase::Mover;
-            }
-        } else {
-            self.cut |= run_others(visited, stack, enabled, frame, self.bound);
-        }
-    }
-
-    fn wants_resume(&self, frame: &Frame) -> bool {
-        frame.phase == Phase::Mover
-    }
-
-    fn resume<V: Visited>(
-        &mut self,
-        _: &S,
-        visited: &mut V,
-        stack: &mut Stack,
-        enabled: &Enabled,
-    ) -> bool {
-        let Some(frame) = stack.frame() else { return false };
-        if let Some(frame) = stack.top() {
-            frame.phase = Phase::Rest;
-        }
-        if frame.left_the_path {
-            self.cut |= run_others(visited, stack, enabled, frame, self.bound);
-        } else {
-            run_all(visited, stack, enabled, frame);
-        }
-        true
+        self.cut |= run_others(visited, stack, enabled, frame, self.bound);
     }
 }
 

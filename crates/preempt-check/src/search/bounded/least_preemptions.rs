@@ -8,14 +8,15 @@
 //! movers seen at it. Eight bytes per state do for up to 42 processes, a table takes the rest.
 //!
 //! Differs from the paper: a visit whose last mover cannot move (or has none: the initial state) is
-//! *free*: whoever goes on pays nothing, so it covers every later visit at its count or above. A
+//! *free*: any process goes on for free, so it covers every later visit at its count or above. A
 //! visit also learns what earlier visits at the same count have run already.
 //!
 //! Invariant: when `low` is the count of a state, every process in `movers` was run (or is about to
 //! be run) from it at `low`; if `free`, every process was; if not, and `low` is below the bound,
 //! every other process was or will be run at `low + 1`.
 
-use crate::store::{StateId, pages};
+use crate::store::StateId;
+use crate::store::memory::pages;
 use preempt_core::ProcessId;
 use std::collections::HashSet;
 
@@ -65,7 +66,7 @@ pub(crate) enum Visit {
 }
 
 impl StateRecord {
-    /// The record of a state as a word, for those who keep records of their own; zero if it was never visited.
+    /// The record of a state as a word, for searches that keep records of their own; zero if it was never visited.
     pub(crate) fn from_word(word: u64) -> Self {
         StateRecord(word)
     }
@@ -122,7 +123,7 @@ impl StateRecord {
         StateRecord(self.0 | EXPANDED)
     }
 
-    /// With somebody who has to wait for the next count.
+    /// With a process that has to wait for the next count.
     #[inline]
     pub(crate) fn deferred(self) -> Self {
         StateRecord(self.0 | DEFERRED)
@@ -140,7 +141,7 @@ impl StateRecord {
         self.0 & EXPANDED != 0
     }
 
-    /// Somebody has to wait for the next count.
+    /// A process has to wait for the next count.
     #[inline]
     pub(crate) fn is_deferred(self) -> bool {
         self.0 & DEFERRED != 0

@@ -4,7 +4,7 @@
 //!    and asks a rule what to do in a state.
 //! 2. `depth_first.rs`: the rule of Fig. 3. 3. `reduced.rs`: the one of Fig. 5, made sound.
 //! 4. `least_preemptions.rs`: per state the least count it was reached with; `visited.rs` makes a visited set
-//!    of it for exact and for lossy stores, `shorten.rs` one that looks for ever shorter counterexamples.
+//!    of it for exact and for lossy stores.
 //! 5. `as_spin.rs`: both figures as Spin 6.5.2 implements them, for study.
 //! 6. `simplest.rs`: fewest preemptions, then fewest steps, exactly, once a violation is known.
 //!
@@ -14,7 +14,6 @@ pub(crate) mod as_spin;
 pub(crate) mod depth_first;
 pub(crate) mod least_preemptions;
 pub(crate) mod reduced;
-pub(crate) mod shorten;
 pub(crate) mod simplest;
 pub(crate) mod stack;
 pub(crate) mod visited;

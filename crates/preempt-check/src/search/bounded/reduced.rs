@@ -2,10 +2,10 @@
 //!
 //! Paper: [HF] Fig. 5
 //!
-//! Differs from the paper: processes run ahead as `reduce/ahead.rs` says, without paying, the last mover stays who
+//! Differs from the paper: processes run ahead as `reduce/ahead.rs` says, without paying, the last mover stays what
 //! it was, and where it may owe its turn to that it is forgotten. [HF] gives the step behind an ample one for
-//! free instead, which loses violations where an ample step enables somebody. The other rule takes *strictly
-//! local* steps alone: those enable nobody, so nobody is ever forgotten, and counts are exact.
+//! free instead, which loses violations where an ample step enables another process. The other rule takes *strictly
+//! local* steps alone: those enable no process, so no last mover is ever forgotten, and counts are exact.
 //!
 //! The proviso asks for one successor off the path: as it is left before this state is, no step is put off for
 //! ever. Where it fails the next set is tried, and at last the state is expanded in full.
@@ -75,22 +75,16 @@ impl<S: System + ?Sized> Rule<S> for Figure5 {
         frame.phase == Phase::Ahead && !frame.left_the_path
     }
 
-    fn resume<V: Visited>(
-        &mut self,
-        system: &S,
-        _: &mut V,
-        stack: &mut Stack,
-        enabled: &Enabled,
-    ) -> bool {
+    fn resume(&mut self, system: &S, stack: &mut Stack, enabled: &Enabled) {
         // Lines 18 to 21: the steps taken ahead only lead back.
-        let Some(frame) = stack.frame() else { return false };
-        self.plan(system, stack, enabled, frame);
-        true
+        if let Some(frame) = stack.frame() {
+            self.plan(system, stack, enabled, frame);
+        }
     }
 }
 
 impl Figure5 {
-    /// Whether the last mover could move if nobody had run ahead.
+    /// Whether the last mover could move if no process had run ahead.
     fn is_robust<S: System + ?Sized>(
         &self,
         system: &S,
@@ -105,7 +99,7 @@ impl Figure5 {
         }
     }
 
-    /// Plans the next set of processes to run ahead, or, if there is none, everybody.
+    /// Plans the next set of processes to run ahead, or, if there is none, all processes.
     fn plan<S: System + ?Sized>(
         &mut self,
         system: &S,

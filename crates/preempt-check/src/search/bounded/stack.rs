@@ -39,16 +39,16 @@ pub(crate) struct Task {
     pub(crate) step: Step,
     /// The preemptions of the execution after it.
     pub(crate) count: u32,
-    /// Who counts as the last mover then.
+    /// Which process counts as the last mover then.
     pub(crate) label: Label,
 }
 
-/// Who counts as the last mover after a step.
+/// Which process counts as the last mover after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Label {
-    /// Who moved.
+    /// The process that moved.
     Moves,
-    /// Who was it before, if anybody: the step is taken ahead of its time.
+    /// The one that was it before, if any: the step is taken ahead of its time.
     Stays(Option<ProcessId>),
 }
 
@@ -71,7 +71,7 @@ impl Label {
 pub(crate) struct Frame {
     /// What the state is known by.
     pub(crate) key: Key,
-    /// Who moved last.
+    /// The last mover.
     pub(crate) mover: Option<ProcessId>,
     /// The preemptions of the path.
     pub(crate) count: u32,
@@ -97,8 +97,6 @@ pub(crate) struct Frame {
 pub(crate) enum Phase {
     /// Taking the steps of some processes alone, ahead of their time.
     Ahead,
-    /// Taking the steps of the last mover, before it is decided what the others cost.
-    Mover,
     /// Taking all that is left.
     Rest,
 }

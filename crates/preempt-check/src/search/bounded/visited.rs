@@ -40,7 +40,7 @@ pub(crate) struct Arrival {
 
 /// A memory of visits.
 pub(crate) trait Visited {
-    /// Notes a visit at a depth; `mover` is `None` where whoever goes on pays nothing.
+    /// Notes a visit at a depth; `mover` is `None` where any process goes on for free.
     fn arrive(
         &mut self,
         state: &[u8],
@@ -49,7 +49,7 @@ pub(crate) trait Visited {
         mover: Option<ProcessId>,
     ) -> Result<Arrival, StoreFull>;
 
-    /// Notes that everybody is run from the state at its lowest count.
+    /// Notes that all processes are run from the state at its lowest count.
     fn set_free(&mut self, key: Key);
 
     /// Whether `process` is run from the state at its lowest count anyway.

@@ -19,17 +19,13 @@ pub(crate) trait Rule<S: ?Sized> {
     /// Plans the steps of the state that was just entered.
     fn enter<V: Visited>(&mut self, system: &S, visited: &mut V, stack: &mut Stack, e: &Enabled);
 
-    /// Plans more for the deepest state, whose agenda is done; `false` if there is no more.
-    fn resume<V: Visited>(
-        &mut self,
-        system: &S,
-        visited: &mut V,
-        stack: &mut Stack,
-        enabled: &Enabled,
-    ) -> bool;
+    /// Whether [`Rule::resume`] has more for this frame, whose agenda is done.
+    fn wants_resume(&self, _frame: &Frame) -> bool {
+        false
+    }
 
-    /// Whether [`Rule::resume`] has anything to say about this frame.
-    fn wants_resume(&self, frame: &Frame) -> bool;
+    /// Plans more for the deepest state.
+    fn resume(&mut self, _system: &S, _stack: &mut Stack, _enabled: &Enabled) {}
 }
 
 /// Runs the search. Keeping to the bound, and saying whether it mattered, is up to the rule.
@@ -48,7 +44,6 @@ pub(crate) fn walk<S: System + ?Sized, V: Visited>(
         max_depth: options.depth.map_or(usize::MAX, |depth| depth as usize),
         numbers: Statistics::default(),
         truncated: false,
-        shorten: options.shorten,
         enabled: Enabled::new(),
         state: Vec::new(),
         sequence: AtomicSequence::default(),
@@ -67,8 +62,6 @@ struct Walk<'a, S: ?Sized, V> {
     numbers: Statistics,
     /// Some execution was cut at the depth limit.
     truncated: bool,
-    /// After a violation, look only for shorter ones.
-    shorten: bool,
     enabled: Enabled,
     state: Vec<u8>,
     sequence: AtomicSequence,
@@ -96,9 +89,8 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
             let Some(frame) = self.stack.frame() else { return Ok(()) };
             if rule.wants_resume(&frame) {
                 self.load_enabled();
-                if rule.resume(self.system, &mut self.visited, &mut self.stack, &self.enabled) {
-                    continue;
-                }
+                rule.resume(self.system, &mut self.stack, &self.enabled);
+                continue;
             }
             self.poll(budget)?;
             if frame.marked {
@@ -196,10 +188,8 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
         self.counters.state_bytes = self.counters.state_bytes.max(self.state.len());
         if new && self.counters.is_invalid_end(self.system, &self.state, &self.enabled) {
             let path = self.stack.path();
-            self.counters.forget_if(self.shorten);
             self.counters.error(|| Counterexample::invalid_end(path.to_vec()));
-            let length = path.len();
-            self.enough(length)?;
+            self.enough()?;
         }
         rule.enter(self.system, &mut self.visited, &mut self.stack, &self.enabled);
         Ok(())
@@ -210,23 +200,16 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
         let path = self.stack.path();
         if self.counters.reports(self.system, fault) {
             let system = self.system;
-            self.counters.forget_if(self.shorten);
             self.counters
                 .error(|| Counterexample::from_fault(system, [path, steps].concat(), fault));
-            let length = path.len() + steps.len();
-            self.enough(length)?;
+            self.enough()?;
         }
         Ok(())
     }
 
-    /// After a violation at the end of `length` steps.
-    fn enough(&mut self, length: usize) -> Result<(), Halt> {
-        if self.shorten {
-            self.max_depth = length.saturating_sub(1);
-        } else if self.counters.is_enough() {
-            return Err(Halt::Enough);
-        }
-        Ok(())
+    /// Ends the search after as many violations as were asked for.
+    fn enough(&self) -> Result<(), Halt> {
+        if self.counters.is_enough() { Err(Halt::Enough) } else { Ok(()) }
     }
 
     fn poll(&self, budget: &mut Budget) -> Result<(), Halt> {
@@ -246,10 +229,7 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
         let mut finding = self.counters.finish(self.system, states);
         finding.stop = match end {
             Some(Halt::Stop(stop)) => Some(stop),
-            // Having found one, cutting what is not shorter is what was asked for.
-            _ if self.truncated && !(self.shorten && finding.counterexample.is_some()) => {
-                Some(Stop::Depth)
-            }
+            _ if self.truncated => Some(Stop::Depth),
             _ => finding.stop,
         };
         // What the bound kept out may be reached beyond it.

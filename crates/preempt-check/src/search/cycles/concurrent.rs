@@ -2,16 +2,17 @@
 //!
 //! In a product with a property, expansion is nearly all of the work, and depth-first search needs its order only for the
 //! rest. So one thread searches, and all others expand states (`shared_graph.rs`) that were found; where the search comes
-//! to an expanded state, it follows a list of numbers. States on the path of the first search are *cyan*, those it has left
-//! *blue*, those of second searches *red*. (Courcoubetis, Vardi, Wolper and Yannakakis, with the colours of Schwoon and Esparza.)
+//! to an expanded state, it follows a list of numbers. The loop is that of `nested_search.rs`.
 //!
 //! Searches by all threads, which share colours (CNDFS), repeat each other's work: two threads expanded a third of all states
 //! twice, sixteen all of them four times. Here every state is expanded once, and second searches expand nothing.
 //!
 //! Invariant: the search is that of one thread, whatever the others do: so are the verdict and the counterexample.
 
+use super::colours::{ACCEPTING, COLOUR, CYAN, WHITE};
 use super::nested::NestedOptions;
-use super::shared_graph::{ACCEPTING, Expanding, FAULTY, Part, SharedGraph};
+use super::nested_search::{Edge, OnPath, ProductGraph, Which, explore};
+use super::shared_graph::{Expanding, FAULTY, Part, SharedGraph};
 use super::successor_lists::List;
 use crate::platform::sync::atomic::Ordering;
 use crate::platform::sync::{Mutex, PoisonError};
@@ -23,10 +24,6 @@ use crate::store::concurrent::tree::SharedTree;
 use crate::store::concurrent::{Place, Records};
 use crate::{Budget, Counterexample, Covered, Finding, Progress, Storage};
 use preempt_core::{Contention, Locality, Outcome, Statistics, Step, Stop, System, ViolationKind};
-
-const BLUE: u64 = 1;
-const RED: u64 = 2;
-const CYAN: u64 = 4;
 
 /// Searches for an accepting cycle with so many threads, over an exact store or a tree; `None` when
 /// [`nested`](super::nested::nested) must be asked: for other stores, a count of all errors, limits of depth, invalid ends, and
@@ -53,7 +50,7 @@ pub fn nested_concurrent<S: System + ?Sized>(
     match storage {
         Storage::Auto => Some(compressed_if_full(search(false), || Some(search(true)))),
         Storage::Exact => Some(search(false)),
-        Storage::Tree | Storage::ClearyTree => Some(search(true)),
+        Storage::Tree => Some(search(true)),
         Storage::Compact | Storage::Bitstate { .. } => None,
     }
 }
@@ -102,8 +99,8 @@ impl<S: System + ?Sized, T: Records> Team<'_, S, T> {
             });
             let first = || {
                 let _end = EndForAll(self);
-                let mut search = NestedSearch::new(self);
-                let result = search.run(&initial, budget);
+                let mut search = NestedSearch::new(self, &mut *budget);
+                let result = search.run(&initial);
                 self.end(result);
                 (search.expanding.finish(), search.depth)
             };
@@ -189,135 +186,57 @@ impl<S: ?Sized, T> Drop for EndForAll<'_, '_, S, T> {
 
 /// A state on a path.
 struct Frame {
-    place: Place,
-    accepting: bool,
+    known: OnPath<Place>,
     successors: List,
     /// How many of them were tried.
     tried: usize,
 }
 
 impl Frame {
-    /// The successor that was tried last.
-    fn followed(&self) -> usize {
-        self.tried.saturating_sub(1)
+    /// The state, and the successor that was tried last.
+    fn followed(&self) -> (Place, usize) {
+        (self.known.node, self.tried.saturating_sub(1))
     }
 }
 
 /// The search.
-struct NestedSearch<'a, S: System + ?Sized, T: Records> {
+struct NestedSearch<'a, 'b, 'c, S: System + ?Sized, T: Records> {
     team: &'a Team<'a, S, T>,
     expanding: Expanding<'a, S, T>,
     path: Vec<Frame>,
     red_path: Vec<Frame>,
     depth: u64,
+    budget: &'b mut Budget<'c>,
 }
 
-impl<'a, S: System + ?Sized, T: Records> NestedSearch<'a, S, T> {
-    fn new(team: &'a Team<'a, S, T>) -> Self {
-        NestedSearch {
-            team,
-            expanding: Expanding::new(&team.graph, 0),
-            path: Vec::new(),
-            red_path: Vec::new(),
-            depth: 0,
-        }
+impl<'a, 'b, 'c, S: System + ?Sized, T: Records> NestedSearch<'a, 'b, 'c, S, T> {
+    fn new(team: &'a Team<'a, S, T>, budget: &'b mut Budget<'c>) -> Self {
+        let (path, red_path) = (Vec::new(), Vec::new());
+        let expanding = Expanding::new(&team.graph, 0);
+        NestedSearch { team, expanding, path, red_path, depth: 0, budget }
     }
 
-    /// The first search.
-    fn run(&mut self, initial: &[u8], budget: &mut Budget) -> Result<(), Halt> {
-        let graph = &self.team.graph;
+    fn run(&mut self, initial: &[u8]) -> Result<(), Halt> {
         let place = self.expanding.begin(initial)?;
-        self.visit(place, budget)?;
-        while let Some(top) = self.path.last_mut() {
-            if top.tried == top.successors.len {
-                self.leave(budget)?;
-                continue;
-            }
-            let next = graph.successor(top.successors, top.tried);
-            top.tried += 1;
-            let marks = graph.marks(next);
-            if marks & CYAN != 0 {
-                if top.accepting || marks & ACCEPTING != 0 {
-                    return Err(self.report_cycle(next));
-                }
-            } else if marks & BLUE == 0 {
-                self.visit(next, budget)?;
-            }
-        }
-        Ok(())
+        self.visit(place)?;
+        explore(self)
     }
 
-    /// Puts a state on the path of the first search.
-    fn visit(&mut self, place: Place, budget: &mut Budget) -> Result<(), Halt> {
+    /// Has a state expanded: what is known of it then, and where its successors are.
+    fn expand(&mut self, place: Place) -> Result<(u64, Frame), Halt> {
         let graph = &self.team.graph;
-        let path = (self.path.len(), self.path_bytes());
-        self.watch(budget, path)?;
+        let bytes = (self.path.capacity() + self.red_path.capacity()) * size_of::<Frame>();
+        let path = (self.path.len(), bytes);
+        watch(graph, self.budget, path)?;
+        let budget = &mut *self.budget;
         let expanded = self.expanding.successors(place, || watch(graph, budget, path));
         let (marks, successors) = expanded?;
         for at in 0..successors.len {
             graph.store.prefetch_record(graph.successor(successors, at));
         }
-        graph.store.record(place).fetch_or(CYAN, Ordering::AcqRel);
-        let accepting = marks & ACCEPTING != 0;
-        self.path.push(Frame { place, accepting, successors, tried: 0 });
-        self.depth = self.depth.max(self.path.len() as u64);
-        if marks & FAULTY != 0 { self.report_faults(place) } else { Ok(()) }
-    }
-
-    /// Leaves the last state of the path.
-    fn leave(&mut self, budget: &mut Budget) -> Result<(), Halt> {
-        let Some(&Frame { place, accepting, successors, .. }) = self.path.last() else {
-            return Ok(());
-        };
-        if accepting {
-            self.red(place, successors, budget)?;
-        }
-        let record = self.team.graph.store.record(place);
-        record.fetch_xor(CYAN | BLUE, Ordering::AcqRel);
-        self.path.pop();
-        Ok(())
-    }
-
-    /// The second search, from an accepting state that the first one is about to leave: all it meets is expanded.
-    fn red(&mut self, seed: Place, successors: List, budget: &mut Budget) -> Result<(), Halt> {
-        let graph = &self.team.graph;
-        self.red_path.clear();
-        self.red_path.push(Frame { place: seed, accepting: true, successors, tried: 0 });
-        while let Some(top) = self.red_path.last_mut() {
-            if top.tried == top.successors.len {
-                self.red_path.pop();
-                continue;
-            }
-            let next = graph.successor(top.successors, top.tried);
-            top.tried += 1;
-            let marks = graph.marks(next);
-            if marks & CYAN != 0 {
-                return Err(self.report_cycle(next));
-            }
-            if marks & RED != 0 {
-                continue;
-            }
-            graph.store.record(next).fetch_or(RED, Ordering::AcqRel);
-            let path = (self.path.len(), self.path_bytes());
-            self.watch(budget, path)?;
-            let (_, successors) = self.expanding.successors(next, || watch(graph, budget, path))?;
-            for at in 0..successors.len {
-                graph.store.prefetch_record(graph.successor(successors, at));
-            }
-            self.red_path.push(Frame { place: next, accepting: false, successors, tried: 0 });
-        }
-        graph.store.record(seed).fetch_or(RED, Ordering::AcqRel);
-        Ok(())
-    }
-
-    fn path_bytes(&self) -> usize {
-        (self.path.capacity() + self.red_path.capacity()) * size_of::<Frame>()
-    }
-
-    /// Looks at the limits, and whether the search is over.
-    #[inline]
-    fn watch(&self, budget: &mut Budget, path: (usize, usize)) -> Result<(), Halt> {
-        watch(&self.team.graph, budget, path)
+        let accepting = marks & u64::from(ACCEPTING) != 0;
+        let known = OnPath { node: place, accepting, all_red: true };
+        Ok((marks, Frame { known, successors, tried: 0 }))
     }
 
     /// Reports what went wrong in the expansion of the last state of the path.
@@ -326,7 +245,7 @@ impl<'a, S: System + ?Sized, T: Records> NestedSearch<'a, S, T> {
             let above = self.path.len() - 1;
             let mut steps = Vec::new();
             for at in 0..above {
-                let (place, followed) = (self.path[at].place, self.path[at].followed());
+                let (place, followed) = self.path[at].followed();
                 steps.extend(self.expanding.steps_of(place, followed));
             }
             steps.extend(tail);
@@ -336,18 +255,74 @@ impl<'a, S: System + ?Sized, T: Records> NestedSearch<'a, S, T> {
         }
         Ok(())
     }
+}
 
-    /// The paths close a cycle at this state of the first: reports it.
-    fn report_cycle(&mut self, at: Place) -> Halt {
-        let of = |path: &[Frame]| -> Vec<(Place, usize)> {
-            path.iter().map(|frame| (frame.place, frame.followed())).collect()
+impl<S: System + ?Sized, T: Records> ProductGraph for NestedSearch<'_, '_, '_, S, T> {
+    type Node = Place;
+    type Unvisited = Place;
+
+    fn advance(&mut self, which: Which) -> Result<Edge<Place, Place>, Halt> {
+        let path = match which {
+            Which::First => &mut self.path,
+            Which::Second => &mut self.red_path,
         };
-        let mut states = of(&self.path);
-        if !self.red_path.is_empty() {
-            // The second path begins where the first ends.
-            states.pop();
-            states.extend(of(&self.red_path));
-        }
+        let Some(top) = path.last_mut().filter(|top| top.tried < top.successors.len) else {
+            return Ok(Edge::Done);
+        };
+        let next = self.team.graph.successor(top.successors, top.tried);
+        top.tried += 1;
+        let marks = self.team.graph.marks(next) as u8;
+        Ok(match marks & COLOUR {
+            WHITE => Edge::Unvisited(next),
+            _ => Edge::Visited(next, marks),
+        })
+    }
+
+    fn visit(&mut self, place: Place) -> Result<(), Halt> {
+        let (marks, frame) = self.expand(place)?;
+        self.paint(place, WHITE, CYAN);
+        self.path.push(frame);
+        self.depth = self.depth.max(self.path.len() as u64);
+        if marks & FAULTY != 0 { self.report_faults(place) } else { Ok(()) }
+    }
+
+    fn begin_second(&mut self) -> Result<(), Halt> {
+        let Some(&Frame { known, successors, .. }) = self.path.last() else { return Ok(()) };
+        self.red_path.clear();
+        self.red_path.push(Frame { known, successors, tried: 0 });
+        Ok(())
+    }
+
+    fn visit_again(&mut self, place: Place) -> Result<(), Halt> {
+        let (_, frame) = self.expand(place)?;
+        self.red_path.push(frame);
+        Ok(())
+    }
+
+    fn pop(&mut self, which: Which) -> bool {
+        let path = match which {
+            Which::First => &mut self.path,
+            Which::Second => &mut self.red_path,
+        };
+        path.pop();
+        !path.is_empty()
+    }
+
+    fn source(&mut self) -> Option<&mut OnPath<Place>> {
+        self.path.last_mut().map(|frame| &mut frame.known)
+    }
+
+    /// Other threads may note at the same time that a state is expanded, but no other one changes its colour.
+    fn paint(&mut self, place: Place, from: u8, to: u8) {
+        let record = self.team.graph.store.record(place);
+        record.fetch_xor((from ^ to).into(), Ordering::AcqRel);
+    }
+
+    fn close(&mut self, at: Place) -> Result<(), Halt> {
+        // The second path begins where the first ends.
+        let first = self.path.len() - usize::from(!self.red_path.is_empty());
+        let both = self.path[..first].iter().chain(&self.red_path);
+        let states: Vec<(Place, usize)> = both.map(Frame::followed).collect();
         let (mut steps, mut cycle_start) = (Vec::new(), None);
         for (place, followed) in states {
             if place == at && cycle_start.is_none() {
@@ -356,7 +331,7 @@ impl<'a, S: System + ?Sized, T: Records> NestedSearch<'a, S, T> {
             steps.extend(self.expanding.steps_of(place, followed));
         }
         let (kind, message) = (self.team.options.kind, String::new());
-        self.team.report(Counterexample { steps, kind, fault: None, message, cycle_start })
+        Err(self.team.report(Counterexample { steps, kind, fault: None, message, cycle_start }))
     }
 }
 

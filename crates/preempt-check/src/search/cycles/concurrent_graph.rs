@@ -5,10 +5,10 @@
 //! they expand nothing that the search will not need. A state that another thread has begun and does not finish, perhaps because
 //! it is not running, the search expands itself.
 //!
-//! States are known by numbers; what is known of each, `graph_records.rs` keeps. Who inserts a state reads its letter at
+//! States are known by numbers; what is known of each, `graph_records.rs` keeps. A thread that inserts a state reads its letter at
 //! once; where another thread finds the state before that, the search waits for the letter.
 //!
-//! Invariant: letters and successors are functions of the state (`outgoing.rs`), so it does not matter who finds them. Whether
+//! Invariant: letters and successors are functions of the state (`outgoing.rs`), so it does not matter which thread finds them. Whether
 //! something has no letter the search looks at by itself, in its own order.
 
 use super::graph_records::{FreeNumbers, GraphRecords};
@@ -34,7 +34,7 @@ use std::ops::Range;
 pub(super) const LETTER: u64 = (1 << 24) - 1;
 /// In place of a letter: there is none, or none that fits.
 pub(super) const NO_LETTER: u64 = LETTER;
-/// Somebody expands the state, or has done so.
+/// A thread expands the state, or has done so.
 const CLAIMED: u64 = 1 << 24;
 /// The search does not know how to handle what follows.
 const UNSUITED: u64 = 1 << 25;
@@ -97,7 +97,7 @@ impl<'a, S: System + ?Sized> ConcurrentGraph<'a, S> {
         End { pool: &self.pool, always: false }
     }
 
-    /// Whether nobody needs more of it.
+    /// Whether no thread needs more of it.
     pub(super) fn is_over(&self) -> bool {
         self.pool.is_over()
     }
@@ -310,7 +310,7 @@ impl<'a, S: System + ?Sized> Expanding<'a, S> {
         })
     }
 
-    /// Expands states that wait until nobody needs more of them, or there is no room for more: then the search goes on as far
+    /// Expands states that wait until no more of them are needed, or there is no room for more: then the search goes on as far
     /// as it gets.
     pub(super) fn help(&mut self) {
         let graph = self.graph;
@@ -418,7 +418,7 @@ impl<'a, S: System + ?Sized> Expanding<'a, S> {
         marks
     }
 
-    /// Adds the edges outside of the ample set. Only the search does that, so nobody else looks at this list.
+    /// Adds the edges outside of the ample set. Only the search does that, so no other thread looks at this list.
     pub(super) fn add_rest(&mut self, state: u32, marks: u64, name: u32) -> Result<u64, Halt> {
         let graph = self.graph;
         let ample = graph.edges(marks, true);

@@ -7,7 +7,7 @@
 //!
 //! The product states of a system state are a list. Most have one or two, which lie in the record itself.
 //!
-//! With reduction, steps that nobody can notice are passed over (`outgoing.rs`).
+//! With reduction, steps that no other process can notice are passed over (`outgoing.rs`).
 //!
 //! A proposition without a value is no letter: the search is left to another that knows what to do.
 //!
@@ -19,7 +19,8 @@ use super::outgoing::{Outgoing, Passage};
 use super::system_graph::{MARK_BITS, SystemGraph, Tally};
 use crate::property::Stutter;
 use crate::search::shared::halt::Halt;
-use crate::store::{Exact, Pending, StateId, Store, pages};
+use crate::store::memory::pages;
+use crate::store::{Exact, Pending, StateId, Store};
 use preempt_core::{Locality, Stop, System};
 use std::ops::Range;
 
@@ -116,7 +117,7 @@ impl<'a, S: System + ?Sized> Graph<'a, S> {
         }
     }
 
-    /// Keeps the successors of an ample set, or of everybody where there is none.
+    /// Keeps the successors of an ample set, or of all processes where there is none.
     fn expand(&mut self, state: u32, letters: &mut Letters<'_>) -> Result<(), Halt> {
         self.outgoing.load(self.known.store.get(StateId(state)));
         let first = self.known.edges.len();

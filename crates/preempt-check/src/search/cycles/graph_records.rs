@@ -1,16 +1,16 @@
 //! What is known of each state of the system, by number, for several threads.
 //!
 //! States get numbers as they are stored: every thread takes some ahead, and says with each state that it inserts which
-//! number it would have, so that whoever finds the state finds its number. Numbers that were not needed are used for the next
+//! number it would have, so that a thread that finds the state finds its number. Numbers that were not needed are used for the next
 //! states. So records are dense: half a cache line each, which the search reads far more often than the states.
 //!
 //! | word | what | written by |
 //! |---|---|---|
-//! | 0 | letter, who expands the state, where its successors are | anybody |
+//! | 0 | letter, whether a thread expands the state, where its successors are | any thread |
 //! | 1, 2 | up to four product states, of 32 bits | the search |
-//! | 3 | where the state is stored; where further product states are | who has inserted it; the search |
+//! | 3 | where the state is stored; where further product states are | the thread that has inserted it; the search |
 //!
-//! Invariant: who has inserted a state says where it is, then its letter, at once and whatever happens; the search does not touch
+//! Invariant: a thread that has inserted a state says where it is, then its letter, at once and whatever happens; the search does not touch
 //! the record before it sees the letter.
 
 use crate::platform::LINK_BLOCK;

@@ -2,9 +2,7 @@
 //!
 //! Paper: \[S19\] sections 4 and 5: ample sets chosen at the source product state (scheme V1).
 //!
-//! A first search (blue) explores everything; when it leaves an accepting state, a second one (red)
-//! looks for a way back to the path of the first. A cycle is seen early: an edge between a cyan state and
-//! the top, one of them accepting, closes one (`colours.rs`).
+//! The loop is that of `nested_search.rs`, over any system and any store.
 //!
 //! **Reduction.** The choice between an ample set and all steps is made once, when the first search
 //! enters a state, and stored in one bit that the second search obeys. It is refused as soon as *any*
@@ -12,13 +10,15 @@
 //! edge back to the path, so one of its states is expanded in full. That is C3' of the paper.
 //!
 //! A state is expanded once by the first search, and once more by the second if that comes by; its
-//! successors wait on the path (`nested_path.rs`).
+//! successors wait on the path (`path.rs`).
 //!
 //! Differs from the paper: the product is any [`System`]; [`Scheme::IntermediateState`] is V0, which
 //! loses violations and exists to show that Spin does.
 
-use super::colours::{ACCEPTING, BLUE, COLOUR, CYAN, FREE, RED, WHITE};
+use super::colours::{ACCEPTING, COLOUR, CYAN, FREE, WHITE};
+use super::nested_search::{Edge, OnPath, ProductGraph, Which, explore};
 use super::path::{Path, UNHASHED};
+use crate::search::shared::halt::Halt;
 use crate::search::shared::taken::mark_taken;
 use crate::store::{StateId, Store};
 use crate::{Budget, Counterexample, Covered, Finding, Progress};
@@ -112,7 +112,7 @@ pub fn nested<S: System + ?Sized, T: Store>(
         scratch: Vec::new(),
         taken: vec![false; system.transition_count()],
     };
-    if let Err(stop) = search.blue() {
+    if let Err(Halt::Stop(stop)) = search.run() {
         search.finding.stop = Some(stop);
     }
     search.finish()
@@ -136,13 +136,6 @@ struct Nested<'a, 'b, S: System + ?Sized, T: Store> {
     taken: Vec<bool>,
 }
 
-/// Which of the two searches.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Which {
-    First,
-    Second,
-}
-
 /// Where a step leads.
 enum Arrival {
     /// Into an indivisible sequence; the state is at hand.
@@ -154,7 +147,7 @@ enum Arrival {
 }
 
 impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
-    fn blue(&mut self) -> Result<(), Stop> {
+    fn run(&mut self) -> Result<(), Halt> {
         self.state.clear();
         let outcome = self.system.initial(&mut self.state);
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
@@ -165,15 +158,8 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
         }
         self.normalize();
         let hash = self.store.hash(&self.state);
-        self.visit(0, hash)?;
-        while let Some(frame) = self.path.frames.last() {
-            let depth = frame.depth;
-            match self.path.advance() {
-                Some(at) => self.follow(at, depth)?,
-                None => self.leave()?,
-            }
-        }
-        Ok(())
+        self.enter(0, hash)?;
+        explore(self)
     }
 
     /// Brings `self.state` into its final form, which also ends an interrupted sequence.
@@ -211,41 +197,55 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
     }
 
     /// Takes a step of the first search.
-    fn follow(&mut self, at: usize, depth: u64) -> Result<(), Stop> {
+    fn follow(&mut self, at: usize) -> Result<Edge<StateId, (u64, u64)>, Halt> {
+        let below = self.path.frames.last().map_or(0, |frame| frame.depth);
         let (step, outcome) = self.path.step(at);
         self.mark_taken(step);
         match outcome {
             Outcome::Done => {}
             Outcome::Violated(fault) => self.report_fault(fault)?,
-            Outcome::Broken(fault) => return self.report_fault(fault),
+            Outcome::Broken(fault) => {
+                self.report_fault(fault)?;
+                return Ok(Edge::Passed);
+            }
         }
-        let depth = depth + u64::from(self.system.depth_of(step));
-        match self.arrive(Which::First, at) {
-            Arrival::Unknown(hash) => self.visit(depth, hash),
+        let depth = below + u64::from(self.system.depth_of(step));
+        Ok(match self.arrive(Which::First, at) {
+            Arrival::Unknown(hash) => Edge::Unvisited((depth, hash)),
             Arrival::Inside => {
                 self.finding.statistics.atomic_steps += 1;
-                if self.path.repeats(&self.state) { Ok(()) } else { self.visit(depth, UNHASHED) }
+                if !self.path.repeats(&self.state) {
+                    self.enter(depth, UNHASHED)?;
+                }
+                Edge::Passed
             }
             Arrival::Known(known) => {
                 self.finding.statistics.matched += 1;
-                let colour = self.colours[known.index()] & COLOUR;
-                let Some(source) = self.path.last_stored() else { return Ok(()) };
-                source.all_red &= colour == RED;
-                let from_accepting = source.accepting;
-                if colour == CYAN && (from_accepting || self.is_accepting_on_path(known)) {
-                    return self.report_cycle(known, &[]);
-                }
-                Ok(())
+                Edge::Visited(known, self.colours[known.index()])
             }
-        }
+        })
     }
 
-    fn is_accepting_on_path(&self, id: StateId) -> bool {
-        self.colours[id.index()] & ACCEPTING != 0
+    /// Takes a step of the second search.
+    fn follow_again(&mut self, at: usize) -> Result<Edge<StateId, (u64, u64)>, Halt> {
+        if let Outcome::Broken(_) = self.red_path.step(at).1 {
+            return Ok(Edge::Passed);
+        }
+        Ok(match self.arrive(Which::Second, at) {
+            Arrival::Known(id) => Edge::Visited(id, self.colours[id.index()]),
+            Arrival::Inside => {
+                if !self.red_path.repeats(&self.state) {
+                    self.push_red(None);
+                    self.poll(0)?;
+                }
+                Edge::Passed
+            }
+            Arrival::Unknown(_) => Edge::Passed,
+        })
     }
 
     /// Puts `self.state`, which has this hash if it is to be stored, on the path.
-    fn visit(&mut self, depth: u64, hash: u64) -> Result<(), Stop> {
+    fn enter(&mut self, depth: u64, hash: u64) -> Result<(), Halt> {
         if self.options.depth.is_some_and(|limit| depth > limit) {
             self.finding.stop = Some(Stop::Depth);
             return Ok(());
@@ -257,8 +257,7 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
             self.expand(Which::First);
             return self.poll(depth);
         }
-        let inserted = self.store.insert_hashed(hash, &self.state);
-        let id = inserted.map_err(|_| Stop::Memory)?.id;
+        let id = self.store.insert_hashed(hash, &self.state)?.id;
         numbers.state_bytes = numbers.state_bytes.max(self.state.len() as u64);
         if self.colours.len() <= id.index() {
             self.colours.resize(id.index() + 1, WHITE);
@@ -282,7 +281,7 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
     }
 
     /// Looks at the limits; also inside indivisible sequences, which may be long.
-    fn poll(&mut self, depth: u64) -> Result<(), Stop> {
+    fn poll(&mut self, depth: u64) -> Result<(), Halt> {
         let (states, queue) = (self.store.len() as u64, self.path.frames.len() as u64);
         let transitions = states + self.finding.statistics.matched;
         let (store, path, colours) = (&self.store, &self.path, &self.colours);
@@ -294,7 +293,7 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
             memory: store.bytes() + path.bytes() + colours.capacity(),
             ..Progress::default()
         });
-        stop.map_or(Ok(()), Err)
+        stop.map_or(Ok(()), |stop| Err(Halt::Stop(stop)))
     }
 
     /// Adds the successors of `self.state`, the last state of the path.
@@ -395,7 +394,7 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
     }
 
     /// Drops the successors of the last state that its choice leaves out: per automaton move those
-    /// of everybody but the candidate.
+    /// of all processes but the candidate.
     fn keep(&mut self, which: Which, ample: u8) {
         if ample == 0 {
             return;
@@ -426,86 +425,6 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
         });
     }
 
-    /// Leaves the last state of the path of the first search.
-    fn leave(&mut self) -> Result<(), Stop> {
-        let Some(frame) = self.path.frames.last() else { return Ok(()) };
-        let (id, accepting, all_red) = (frame.id, frame.accepting, frame.all_red);
-        let Some(id) = id else {
-            self.path.pop();
-            return Ok(());
-        };
-        let colour = if all_red {
-            RED
-        } else if accepting {
-            self.red(id)?;
-            RED
-        } else {
-            BLUE
-        };
-        self.paint(id, colour);
-        self.path.pop();
-        if let Some(parent) = self.path.last_stored() {
-            parent.all_red &= colour == RED;
-        }
-        Ok(())
-    }
-
-    fn paint(&mut self, id: StateId, colour: u8) {
-        let known = &mut self.colours[id.index()];
-        *known = *known & !COLOUR | colour;
-    }
-
-    /// The second search, from an accepting state that the first one is about to leave.
-    fn red(&mut self, seed: StateId) -> Result<(), Stop> {
-        self.path.rewind_last();
-        self.red_path.clear();
-        self.state.clear();
-        self.state.extend_from_slice(self.path.last_state());
-        self.push_red(Some(seed));
-        while !self.red_path.frames.is_empty() {
-            let Some(at) = self.red_path.advance() else {
-                self.red_path.pop();
-                continue;
-            };
-            if let Outcome::Broken(_) = self.red_path.step(at).1 {
-                continue;
-            }
-            let id = match self.arrive(Which::Second, at) {
-                Arrival::Known(id) => id,
-                Arrival::Inside => {
-                    if !self.red_path.repeats(&self.state) {
-                        self.push_red(None);
-                        self.poll(0)?;
-                    }
-                    continue;
-                }
-                // Cut off by the depth limit, the first search may not have stored it.
-                Arrival::Unknown(_) => continue,
-            };
-            match self.colours[id.index()] & COLOUR {
-                CYAN => {
-                    let steps: Vec<Step> = self.red_path.taken().collect();
-                    return self.report_cycle(id, &steps);
-                }
-                BLUE => {
-                    self.paint(id, RED);
-                    self.state.clear();
-                    self.state.extend_from_slice(self.red_path.target(at));
-                    self.normalize();
-                    self.push_red(Some(id));
-                    let (store, path) = (&self.store, &self.red_path);
-                    let poll =
-                        || Progress { memory: store.bytes() + path.bytes(), ..Progress::default() };
-                    if let Some(stop) = self.budget.poll(poll) {
-                        return Err(stop);
-                    }
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
     /// Puts `self.state` on the path of the second search.
     fn push_red(&mut self, id: Option<StateId>) {
         self.red_path.push(id, false, &self.state, 0);
@@ -520,7 +439,7 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
         mark_taken(self.system, &mut self.taken, step);
     }
 
-    fn report_fault(&mut self, fault: u32) -> Result<(), Stop> {
+    fn report_fault(&mut self, fault: u32) -> Result<(), Halt> {
         let found = Counterexample::from_fault(self.system, Vec::new(), fault);
         if found.kind == ViolationKind::Assertion && !self.options.assertions {
             return Ok(());
@@ -528,27 +447,11 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
         self.report(|_, steps| Counterexample { steps, ..found }, &[])
     }
 
-    /// The path of the first search, then `rest`, closes a cycle at the cyan state `at`.
-    fn report_cycle(&mut self, at: StateId, rest: &[Step]) -> Result<(), Stop> {
-        let start = self.path.frames.iter().position(|frame| frame.id == Some(at));
-        let kind = self.options.kind;
-        self.report(
-            |_, steps| Counterexample {
-                steps,
-                kind,
-                fault: None,
-                message: String::new(),
-                cycle_start: start,
-            },
-            rest,
-        )
-    }
-
     fn report(
         &mut self,
         make: impl FnOnce(&S, Vec<Step>) -> Counterexample,
         rest: &[Step],
-    ) -> Result<(), Stop> {
+    ) -> Result<(), Halt> {
         self.finding.statistics.errors += 1;
         if self.finding.counterexample.is_none() {
             let mut steps: Vec<Step> = self.path.taken().collect();
@@ -557,7 +460,7 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
         }
         let enough = self.options.max_errors;
         if enough != 0 && self.finding.statistics.errors >= enough {
-            return Err(Stop::Fault);
+            return Err(Halt::Stop(Stop::Fault));
         }
         Ok(())
     }
@@ -578,6 +481,88 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
         }
         self.finding.unreached = self.system.unreached(&self.taken);
         self.finding
+    }
+}
+
+impl<S: System + ?Sized, T: Store> ProductGraph for Nested<'_, '_, S, T> {
+    type Node = StateId;
+    /// The state at hand: its depth, and its hash.
+    type Unvisited = (u64, u64);
+
+    fn advance(&mut self, which: Which) -> Result<Edge<StateId, (u64, u64)>, Halt> {
+        match which {
+            Which::First => match self.path.advance() {
+                Some(at) => self.follow(at),
+                None => Ok(Edge::Done),
+            },
+            Which::Second => match self.red_path.advance() {
+                Some(at) => self.follow_again(at),
+                None => Ok(Edge::Done),
+            },
+        }
+    }
+
+    fn visit(&mut self, (depth, hash): (u64, u64)) -> Result<(), Halt> {
+        self.enter(depth, hash)
+    }
+
+    fn begin_second(&mut self) -> Result<(), Halt> {
+        self.path.rewind_last();
+        self.red_path.clear();
+        self.state.clear();
+        self.state.extend_from_slice(self.path.last_state());
+        let id = self.path.last_stored().map(|last| last.node);
+        self.push_red(id);
+        Ok(())
+    }
+
+    fn visit_again(&mut self, id: StateId) -> Result<(), Halt> {
+        self.state.clear();
+        self.state.extend_from_slice(self.red_path.last_target());
+        self.normalize();
+        self.push_red(Some(id));
+        let (store, path) = (&self.store, &self.red_path);
+        let poll = || Progress { memory: store.bytes() + path.bytes(), ..Progress::default() };
+        self.budget.poll(poll).map_or(Ok(()), |stop| Err(Halt::Stop(stop)))
+    }
+
+    fn pop(&mut self, which: Which) -> bool {
+        let path = match which {
+            Which::First => &mut self.path,
+            Which::Second => &mut self.red_path,
+        };
+        path.pop();
+        !path.frames.is_empty()
+    }
+
+    fn is_inside(&self) -> bool {
+        self.path.frames.last().is_some_and(|frame| frame.stored.is_none())
+    }
+
+    fn source(&mut self) -> Option<&mut OnPath<StateId>> {
+        self.path.last_stored()
+    }
+
+    fn paint(&mut self, id: StateId, _from: u8, to: u8) {
+        let marks = &mut self.colours[id.index()];
+        *marks = *marks & !COLOUR | to;
+    }
+
+    fn close(&mut self, at: StateId) -> Result<(), Halt> {
+        let is_it = |known: &OnPath<StateId>| known.node == at;
+        let frames = &self.path.frames;
+        let start = frames.iter().position(|frame| frame.stored.as_ref().is_some_and(is_it));
+        let rest: Vec<Step> = self.red_path.taken().collect();
+        self.red_path.clear();
+        let kind = self.options.kind;
+        let cycle = |_: &S, steps| Counterexample {
+            steps,
+            kind,
+            fault: None,
+            message: String::new(),
+            cycle_start: start,
+        };
+        self.report(cycle, &rest)
     }
 }
 

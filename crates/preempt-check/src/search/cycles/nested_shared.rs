@@ -4,7 +4,7 @@
 //!
 //! The system's part is stored and expanded once (`system_graph.rs`), the automaton's moves are read
 //! from a table (`letters.rs`); what remains per product state are eight bytes and a few loads
-//! per edge. Colours and the early detection of cycles are those of `nested.rs`.
+//! per edge. The loop is that of `nested_search.rs`.
 //!
 //! **Where the automaton reads.** Without reduction it reads the letter of the state that a step leaves,
 //! as Spin does and counts. With reduction it reads that of the state a step
@@ -18,17 +18,18 @@
 //! and s, whose incoming letter is a, moves by a to itself or to its twin, which goes on like s
 //! (Lemma 1); where the step stood before, one repetition of a letter is left out, likewise.
 //!
-//! Steps that nobody can notice are not stored (`outgoing.rs`).
+//! Steps that no other process can notice are not stored (`outgoing.rs`).
 //!
 //! **Proviso** as in `nested.rs`: no ample successor may be on the path of the first search.
 //!
 //! What this search cannot tell it leaves to `nested`: failing steps, automata that assert, a count of
 //! all errors, limits of depth.
 
-use super::colours::{ACCEPTING, BLUE, COLOUR, CYAN, FREE, RED};
+use super::colours::{ACCEPTING, COLOUR, CYAN, FREE};
 use super::graph::Graph;
 use super::letters::Letters;
 use super::nested::{NestedOptions, Scheme};
+use super::nested_search::{Edge, OnPath, ProductGraph, Which, explore};
 use super::system_graph::{SystemGraph, Tally};
 use crate::property::{Property, Stutter, joined, stuttering};
 use crate::search::shared::halt::Halt;
@@ -132,7 +133,7 @@ pub(super) fn search<G: SystemGraph>(
         // What keeps the search from it is entered where it happens.
         finding: Finding::new(Covered::Everything),
     };
-    match search.blue() {
+    match search.run() {
         Ok(()) => {}
         Err(Halt::Stop(stop)) => search.finding.stop = Some(stop),
         Err(_) => return None,
@@ -147,9 +148,7 @@ const AMPLE: u8 = 1 << FREE;
 /// A product state on a path, and what is left of its successors.
 #[derive(Clone, Copy)]
 struct Frame<N> {
-    state: u32,
-    automaton: u32,
-    node: N,
+    known: OnPath<Visited<N>>,
     /// The edge that is being followed, and the end of the edges.
     edge: u32,
     edges_end: u32,
@@ -157,8 +156,24 @@ struct Frame<N> {
     next_move: u32,
     moves_start: u32,
     moves_end: u32,
-    accepting: bool,
-    all_red: bool,
+}
+
+/// A visited product state.
+#[derive(Clone, Copy, Debug)]
+struct Visited<N> {
+    state: u32,
+    automaton: u32,
+    node: N,
+    /// Whether it is expanded by its ample set only, among other things.
+    marks: u8,
+}
+
+impl<N> Frame<N> {
+    /// Of a state none of whose successors was looked at.
+    fn new(node: Visited<N>, accepting: bool) -> Self {
+        let known = OnPath { node, accepting, all_red: true };
+        Frame { known, edge: 0, edges_end: 0, next_move: 0, moves_start: 0, moves_end: 0 }
+    }
 }
 
 struct Shared<'a, 'b, G: SystemGraph> {
@@ -174,91 +189,22 @@ struct Shared<'a, 'b, G: SystemGraph> {
 }
 
 impl<G: SystemGraph> Shared<'_, '_, G> {
-    fn blue(&mut self) -> Result<(), Halt> {
+    fn run(&mut self) -> Result<(), Halt> {
         let state = self.graph.initial(&mut self.letters)?;
         let start = self.letters.initial();
         if self.reading == Reading::Departure {
-            self.visit(state, start)?;
-            return self.search();
+            self.visit((state, start))?;
+            return explore(self);
         }
         let letter = self.graph.letter(state, &mut self.letters);
         for at in self.letters.moves(start, letter) {
             let automaton = self.letters.target(at);
             if self.graph.find(state, automaton).is_none() {
-                self.visit(state, automaton)?;
-                self.search()?;
+                self.visit((state, automaton))?;
+                explore(self)?;
             }
         }
         Ok(())
-    }
-
-    /// Explores everything behind the path.
-    fn search(&mut self) -> Result<(), Halt> {
-        while let Some(frame) = self.path.last_mut() {
-            let from_accepting = frame.accepting;
-            let found = advance(frame, &self.graph, &mut self.letters, self.reading);
-            let Some((state, automaton)) = found else {
-                self.leave()?;
-                continue;
-            };
-            let Some((node, marks)) = self.graph.find(state, automaton) else {
-                self.visit(state, automaton)?;
-                continue;
-            };
-            self.finding.statistics.matched += 1;
-            frame.all_red &= marks & COLOUR == RED;
-            if marks & COLOUR == CYAN && (from_accepting || marks & ACCEPTING != 0) {
-                return self.report(node);
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds a product state and puts it on the path.
-    fn visit(&mut self, state: u32, automaton: u32) -> Result<(), Halt> {
-        if self.finding.statistics.states == self.most {
-            return Err(Halt::Stop(Stop::Bound));
-        }
-        let accepting = self.letters.is_accepting(automaton);
-        let mut marks = CYAN | if accepting { ACCEPTING } else { 0 };
-        let node = self.graph.add(state, automaton, marks)?;
-        self.finding.statistics.states += 1;
-        let blocked = self.reading == Reading::Departure && {
-            let letter = self.graph.letter(state, &mut self.letters);
-            self.letters.moves(automaton, letter).is_empty()
-        };
-        let mut frame = Frame {
-            state,
-            automaton,
-            node,
-            edge: 0,
-            edges_end: 0,
-            next_move: 0,
-            moves_start: 0,
-            moves_end: 0,
-            accepting,
-            all_red: true,
-        };
-        if !blocked {
-            if self.is_ample(state, automaton)? {
-                marks |= AMPLE;
-                self.graph.update_marks(node, |_| marks);
-            } else {
-                self.graph.complete(state, automaton, &mut self.letters)?;
-            }
-            self.enter(&mut frame, marks);
-        }
-        self.path.push(frame);
-        let numbers = &mut self.finding.statistics;
-        numbers.depth = numbers.depth.max(2 * self.path.len() as u64 - 2);
-        let (states, transitions) = (numbers.states, numbers.states + numbers.matched);
-        let (depth, queue) = (2 * self.path.len() as u64, self.path.len() as u64);
-        let (graph, paths) = (&self.graph, self.path.capacity() + self.red_path.capacity());
-        let stop = self.budget.poll(|| {
-            let memory = graph.bytes() + paths * size_of::<Frame<G::Node>>();
-            Progress { states, transitions, depth, queue, memory, ..Progress::default() }
-        });
-        stop.map_or(Ok(()), |stop| Err(Halt::Stop(stop)))
     }
 
     /// Whether there is an ample set, and no product successor by it is on the path.
@@ -284,78 +230,37 @@ impl<G: SystemGraph> Shared<'_, '_, G> {
         Ok(true)
     }
 
+    /// Puts a visited product state on the path of the second search.
+    #[inline(always)]
+    fn visit_second(&mut self, node: Visited<G::Node>) {
+        let mut frame = Frame::new(node, false);
+        self.enter(&mut frame);
+        self.red_path.push(frame);
+    }
+
     /// Starts with the successors of an expanded product state.
-    fn enter(&mut self, frame: &mut Frame<G::Node>, marks: u8) {
-        let edges = self.graph.known(frame.state, marks & AMPLE != 0);
+    fn enter(&mut self, frame: &mut Frame<G::Node>) {
+        let Visited { state, automaton, marks, .. } = frame.known.node;
+        let edges = self.graph.known(state, marks & AMPLE != 0);
         if edges.len() > 1 {
             self.graph.prefetch(edges.clone());
         }
         (frame.edge, frame.edges_end) = (edges.start, edges.end);
         if self.reading == Reading::Departure {
-            let letter = self.graph.letter(frame.state, &mut self.letters);
-            let moves = self.letters.moves(frame.automaton, letter);
+            let letter = self.graph.letter(state, &mut self.letters);
+            let moves = self.letters.moves(automaton, letter);
             (frame.moves_start, frame.moves_end) = (moves.start, moves.end);
         }
         begin_edge(frame, &self.graph, &mut self.letters, self.reading);
     }
 
-    /// Leaves the last state of the path.
-    fn leave(&mut self) -> Result<(), Halt> {
-        let Some(&frame) = self.path.last() else { return Ok(()) };
-        let colour = if frame.all_red {
-            RED
-        } else if frame.accepting {
-            self.red(frame)?;
-            RED
-        } else {
-            BLUE
-        };
-        self.graph.update_marks(frame.node, |marks| marks & !COLOUR | colour);
-        self.path.pop();
-        if let Some(parent) = self.path.last_mut() {
-            parent.all_red &= colour == RED;
-        }
-        Ok(())
-    }
-
-    /// The second search, from an accepting state that the first one is about to leave.
-    fn red(&mut self, mut seed: Frame<G::Node>) -> Result<(), Halt> {
-        self.red_path.clear();
-        let Some((_, marks)) = self.graph.find(seed.state, seed.automaton) else { return Ok(()) };
-        self.enter(&mut seed, marks);
-        self.red_path.push(seed);
-        while let Some(frame) = self.red_path.last_mut() {
-            let found = advance(frame, &self.graph, &mut self.letters, self.reading);
-            let Some((state, automaton)) = found else {
-                self.red_path.pop();
-                continue;
-            };
-            // The first search has been everywhere behind the seed.
-            let Some((node, marks)) = self.graph.find(state, automaton) else { continue };
-            match marks & COLOUR {
-                CYAN => return self.report(node),
-                BLUE => {
-                    self.graph.update_marks(node, |marks| marks & !COLOUR | RED);
-                    let mut frame = Frame { state, automaton, node, ..seed };
-                    self.enter(&mut frame, marks);
-                    self.red_path.push(frame);
-                    if let Some(stop) = self.budget.poll(Progress::default) {
-                        return Err(Halt::Stop(stop));
-                    }
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// The two paths close a cycle at this state of the first.
+    /// Reports the cycle that the two paths close at this state of the first.
     fn report(&mut self, at: G::Node) -> Result<(), Halt> {
         // The second path begins where the first ends.
-        let mut states: Vec<(u32, u32)> =
-            self.path.iter().map(|frame| (frame.state, frame.automaton)).collect();
-        states.extend(self.red_path.iter().skip(1).map(|frame| (frame.state, frame.automaton)));
-        let Some(start) = self.path.iter().position(|frame| frame.node == at) else {
+        let both = self.path.iter().chain(self.red_path.iter().skip(1));
+        let states: Vec<(u32, u32)> =
+            both.map(|frame| (frame.known.node.state, frame.known.node.automaton)).collect();
+        let Some(start) = self.path.iter().position(|frame| frame.known.node.node == at) else {
             return Err(Halt::Unsuited);
         };
         let mut trace = ProductTrace { steps: Vec::new(), real: states[0].1 };
@@ -441,6 +346,106 @@ impl<G: SystemGraph> Shared<'_, '_, G> {
     }
 }
 
+impl<G: SystemGraph> ProductGraph for Shared<'_, '_, G> {
+    type Node = Visited<G::Node>;
+    /// A state of the system, and one of the automaton.
+    type Unvisited = (u32, u32);
+
+    #[inline(always)]
+    fn advance(&mut self, which: Which) -> Result<Edge<Self::Node, (u32, u32)>, Halt> {
+        let path = match which {
+            Which::First => &mut self.path,
+            Which::Second => &mut self.red_path,
+        };
+        let Some(frame) = path.last_mut() else { return Ok(Edge::Done) };
+        let found = advance(frame, &self.graph, &mut self.letters, self.reading);
+        let Some((state, automaton)) = found else { return Ok(Edge::Done) };
+        let Some((node, marks)) = self.graph.find(state, automaton) else {
+            return Ok(Edge::Unvisited((state, automaton)));
+        };
+        self.finding.statistics.matched += u64::from(which == Which::First);
+        Ok(Edge::Visited(Visited { state, automaton, node, marks }, marks))
+    }
+
+    #[inline(always)]
+    fn visit(&mut self, (state, automaton): (u32, u32)) -> Result<(), Halt> {
+        if self.finding.statistics.states == self.most {
+            return Err(Halt::Stop(Stop::Bound));
+        }
+        let accepting = self.letters.is_accepting(automaton);
+        let mut marks = CYAN | if accepting { ACCEPTING } else { 0 };
+        let node = self.graph.add(state, automaton, marks)?;
+        self.finding.statistics.states += 1;
+        let blocked = self.reading == Reading::Departure && {
+            let letter = self.graph.letter(state, &mut self.letters);
+            self.letters.moves(automaton, letter).is_empty()
+        };
+        if !blocked {
+            if self.is_ample(state, automaton)? {
+                marks |= AMPLE;
+                self.graph.update_marks(node, |_| marks);
+            } else {
+                self.graph.complete(state, automaton, &mut self.letters)?;
+            }
+        }
+        let mut frame = Frame::new(Visited { state, automaton, node, marks }, accepting);
+        if !blocked {
+            self.enter(&mut frame);
+        }
+        self.path.push(frame);
+        let numbers = &mut self.finding.statistics;
+        numbers.depth = numbers.depth.max(2 * self.path.len() as u64 - 2);
+        let (states, transitions) = (numbers.states, numbers.states + numbers.matched);
+        let (depth, queue) = (2 * self.path.len() as u64, self.path.len() as u64);
+        let (graph, paths) = (&self.graph, self.path.capacity() + self.red_path.capacity());
+        let stop = self.budget.poll(|| {
+            let memory = graph.bytes() + paths * size_of::<Frame<G::Node>>();
+            Progress { states, transitions, depth, queue, memory, ..Progress::default() }
+        });
+        stop.map_or(Ok(()), |stop| Err(Halt::Stop(stop)))
+    }
+
+    fn begin_second(&mut self) -> Result<(), Halt> {
+        self.red_path.clear();
+        let Some(&Frame { known, .. }) = self.path.last() else { return Ok(()) };
+        self.visit_second(known.node);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn visit_again(&mut self, node: Visited<G::Node>) -> Result<(), Halt> {
+        self.visit_second(node);
+        match self.budget.poll(Progress::default) {
+            Some(stop) => Err(Halt::Stop(stop)),
+            None => Ok(()),
+        }
+    }
+
+    #[inline(always)]
+    fn pop(&mut self, which: Which) -> bool {
+        let path = match which {
+            Which::First => &mut self.path,
+            Which::Second => &mut self.red_path,
+        };
+        path.pop();
+        !path.is_empty()
+    }
+
+    #[inline(always)]
+    fn source(&mut self) -> Option<&mut OnPath<Visited<G::Node>>> {
+        self.path.last_mut().map(|frame| &mut frame.known)
+    }
+
+    #[inline(always)]
+    fn paint(&mut self, node: Visited<G::Node>, _from: u8, to: u8) {
+        self.graph.update_marks(node.node, |marks| marks & !COLOUR | to);
+    }
+
+    fn close(&mut self, node: Visited<G::Node>) -> Result<(), Halt> {
+        self.report(node.node)
+    }
+}
+
 /// Steps of the product, and the automaton's state after reading every letter on the way.
 struct ProductTrace {
     steps: Vec<Step>,
@@ -458,7 +463,7 @@ fn begin_edge<G: SystemGraph>(
     if frame.edge < frame.edges_end {
         if reading == Reading::Arrival {
             let letter = graph.letter(graph.target(frame.edge), letters);
-            let moves = letters.moves(frame.automaton, letter);
+            let moves = letters.moves(frame.known.node.automaton, letter);
             (frame.moves_start, frame.moves_end) = (moves.start, moves.end);
         }
         frame.next_move = frame.moves_start;

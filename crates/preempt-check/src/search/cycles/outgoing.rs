@@ -246,7 +246,7 @@ impl<'a, S: System + ?Sized> Outgoing<'a, S> {
 
 /// The way from one stored state to another.
 pub(crate) struct Passage {
-    /// To the first state where anybody may move.
+    /// To the first state where any process may move.
     pub(crate) path: Vec<Step>,
     /// On from there.
     pub(crate) passed: Vec<Step>,

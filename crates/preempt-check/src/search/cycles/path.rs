@@ -4,16 +4,16 @@
 //! them off again. So nothing is allocated per state, and a successor that is already known is never
 //! copied.
 
+use super::nested_search::OnPath;
 use crate::store::StateId;
 use preempt_core::engine::Successors;
 use preempt_core::{Outcome, Step};
 use std::ops::Range;
 
-/// One state on a path. Transient states have no id.
+/// One state on a path.
 pub(crate) struct Frame {
-    pub(crate) id: Option<StateId>,
-    pub(crate) accepting: bool,
-    pub(crate) all_red: bool,
+    /// What is known of it, unless it lies inside an indivisible sequence.
+    pub(super) stored: Option<OnPath<StateId>>,
     pub(crate) depth: u64,
     bytes: usize,
     length: usize,
@@ -43,17 +43,8 @@ impl Path {
         let bytes = self.bytes.len();
         let length = state.len();
         self.bytes.extend_from_slice(state);
-        let all_red = true;
-        self.frames.push(Frame {
-            id,
-            accepting,
-            all_red,
-            depth,
-            bytes,
-            length,
-            first,
-            next: first,
-        });
+        let stored = id.map(|node| OnPath { node, accepting, all_red: true });
+        self.frames.push(Frame { stored, depth, bytes, length, first, next: first });
     }
 
     /// Adds the successors of the last state.
@@ -108,6 +99,12 @@ impl Path {
         &self.bytes[self.list[at].2.clone()]
     }
 
+    /// The bytes of the successor of the last state that was followed last.
+    pub(crate) fn last_target(&self) -> &[u8] {
+        let last = self.frames.last().filter(|frame| frame.next > frame.first);
+        last.map_or(&[], |frame| self.target(frame.next - 1))
+    }
+
     /// Keeps those of the last state's successors for which `keep` holds.
     pub(crate) fn retain_last(&mut self, keep: impl Fn(Step) -> bool) {
         let mut kept = self.last_successors().start;
@@ -131,13 +128,13 @@ impl Path {
     }
 
     /// The last state that is stored.
-    pub(crate) fn last_stored(&mut self) -> Option<&mut Frame> {
-        self.frames.iter_mut().rev().find(|frame| frame.id.is_some())
+    pub(super) fn last_stored(&mut self) -> Option<&mut OnPath<StateId>> {
+        self.frames.iter_mut().rev().find_map(|frame| frame.stored.as_mut())
     }
 
     /// Whether the transient state repeats one of the present indivisible sequence.
     pub(crate) fn repeats(&self, state: &[u8]) -> bool {
-        let mut sequence = self.frames.iter().rev().take_while(|frame| frame.id.is_none());
+        let mut sequence = self.frames.iter().rev().take_while(|frame| frame.stored.is_none());
         sequence.any(|frame| self.state(frame) == state)
     }
 

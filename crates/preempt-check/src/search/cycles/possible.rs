@@ -1,4 +1,4 @@
-//! Which states of a property automaton are possible in a state of the system that nobody has visited yet.
+//! Which states of a property automaton are possible in a state of the system that was not visited yet.
 //!
 //! Threads that expand states ahead of a search should not leave what the search is going to see: behind a state where the
 //! automaton has no move the system may go on for ever. So with each state that waits goes a set of automaton states that

@@ -1,7 +1,7 @@
 //! A graph that several threads expand, as the one that searches it sees it: with the product states of each system state.
 //!
 //! Product states are 32 bits each, the automaton's state and the marks of the search. Up to four lie in the record of the system
-//! state (`graph_records.rs`), further ones in a list. Nobody but the search looks at them.
+//! state (`graph_records.rs`), further ones in a list. Only the search looks at them.
 //!
 //! Invariant: what has no letter is found out in the order of the search, before any edge to it is followed.
 

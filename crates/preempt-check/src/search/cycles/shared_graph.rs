@@ -1,7 +1,7 @@
 //! The graph of product states, expanded by several threads.
 //!
-//! Every state is expanded once, by whoever comes first; its successors are kept as a list of places. One thread searches the
-//! graph ([`concurrent`](super::concurrent)) and expands what it needs that nobody has expanded. The others expand whatever was found and waits.
+//! Every state is expanded once, by the thread that comes first; its successors are kept as a list of places. One thread searches the
+//! graph ([`concurrent`](super::concurrent)) and expands what it needs and finds unexpanded. The others expand whatever was found and waits.
 //!
 //! **Reduction.** Ample sets are chosen at the source product state as in `nested.rs`, but the choice must not depend on
 //! any path. So the proviso is one of order: a process may be explored alone if all its successors are *greater*
@@ -9,8 +9,9 @@
 //! does not is expanded in full: that is C3' of \[S19\]. It works well because the counter of a process is stored before its
 //! variables and most steps go forward in its code: what is refused are mostly the steps back at the end of loops.
 //!
-//! Invariant: which successors a state has is a function of the state alone, so the graph is the same whoever expands it.
+//! Invariant: which successors a state has is a function of the state alone, so the graph is the same whichever thread expands it.
 
+use super::colours;
 use super::expansion_log::{Events, Taken};
 use super::successor_lists::{Block, List, SuccessorLists};
 use super::work_pool::Pool;
@@ -20,12 +21,12 @@ use crate::store::concurrent::{Place, Records};
 use crate::store::{Pending, StoreFull};
 use preempt_core::{Contention, Enabled, Label, Locality, ProcessId, Step, System};
 
-// What is known of a state, in its record. The lowest bits are free for the search.
-/// It is accepting.
-pub(super) const ACCEPTING: u64 = 1 << 4;
+// What is known of a state, in its record. The lowest bits are its colour, which only the search looks at.
+/// It is accepting, as the search notes it.
+const ACCEPTING: u64 = colours::ACCEPTING as u64;
 /// Its expansion met faults.
 pub(super) const FAULTY: u64 = 1 << 5;
-/// Somebody expands it, or has done so.
+/// A thread expands it, or has done so.
 const CLAIMED: u64 = 1 << 6;
 /// From here on: one more than where its successors are, once it is expanded.
 const LIST: u32 = 8;
@@ -160,7 +161,7 @@ impl<'a, S: System + ?Sized, T: Records> Expanding<'a, S, T> {
         Ok(batch[0].inserted.id.0)
     }
 
-    /// Expands states that wait until nobody needs more of them.
+    /// Expands states that wait until no more of them are needed.
     pub(super) fn help(&mut self) -> Result<(), StoreFull> {
         let graph = self.graph;
         while let Some(place) = graph.pool.next(&mut self.waiting) {

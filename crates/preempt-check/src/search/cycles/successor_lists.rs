@@ -2,7 +2,7 @@
 //!
 //! A list is a half word that says how long it is, then places, two of them in a word. Threads take words in blocks, so that no two write to the same one.
 //!
-//! Invariant: a list never changes. Who is told where one begins by way of an acquiring load sees all of it.
+//! Invariant: a list never changes. A thread that learns by an acquiring load where one begins sees all of it.
 
 use crate::platform::sync::atomic::{AtomicUsize, Ordering};
 use crate::store::StoreFull;

@@ -3,7 +3,7 @@
 //! A state of the product is a state of the system and a state of the automaton. What depends on the system alone is found
 //! once for all states of the automaton: the letter of a system state, its successors by number, and which of them are an ample
 //! set. One thread keeps all that in lists of its own (`graph.rs`); several share it (`concurrent_graph.rs`). What the
-//! search marks product states with is its own business, whoever keeps it.
+//! search marks product states with is its own business, whichever graph keeps it.
 //!
 //! Invariant: letters and edges, in their order, are a function of the system alone, so a search is the same over every
 //! graph, to its last number.

@@ -1,4 +1,4 @@
-//! Steps that nobody can notice: of one process, on its own data, and invisible to the property.
+//! Steps that no other process can notice: of one process, on its own data, and invisible to the property.
 
 use preempt_core::engine::{Request, Sink, Successors};
 use preempt_core::{Locality, ProcessId, Step, System};
@@ -6,7 +6,7 @@ use preempt_core::{Locality, ProcessId, Step, System};
 /// So many steps are passed at most before a state is stored.
 const LONGEST_PASSAGE: usize = 64;
 
-/// Takes the steps that nobody can notice.
+/// Takes the steps that no other process can notice.
 #[derive(Default)]
 pub(crate) struct Walk {
     /// Where it has come to, and where it began.
@@ -69,7 +69,7 @@ impl Walk {
     }
 }
 
-/// Whether what the process does next concerns nobody else.
+/// Whether what the process does next concerns no other process.
 #[inline(always)]
 pub(crate) fn is_unnoticed<S: System + ?Sized>(
     system: &S,

@@ -1,9 +1,9 @@
 //! States that wait to be expanded, dealt out among threads.
 //!
 //! Depth-first search needs soon what it has found last. So what it offers is taken at once, the newest first, and before what a
-//! thread has found itself. Threads that have much give their oldest to those who have nothing.
+//! thread has found itself. Threads that have much give their oldest to those that have nothing.
 //!
-//! Invariant: what is in the pool is a hint. Nothing depends on who takes it, or on whether anybody does.
+//! Invariant: what is in the pool is a hint. Nothing depends on which thread takes it, or on whether any does.
 
 use crate::platform::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::platform::sync::{Mutex, PoisonError};
@@ -16,7 +16,7 @@ const SOME: usize = 16;
 /// A thread with more than this gives others some, if these have nothing to do.
 const MANY: usize = 4 * CHUNK;
 
-/// What waits for anybody.
+/// What waits for any thread.
 pub(super) struct Pool<W> {
     waiting: Mutex<Vec<Vec<W>>>,
     /// How many chunks there are, and how many threads have nothing to do.
@@ -35,7 +35,7 @@ impl<W> Pool<W> {
         }
     }
 
-    /// Nobody needs more.
+    /// No more is needed.
     pub(super) fn end(&self) {
         self.ended.store(true, Ordering::Relaxed);
     }

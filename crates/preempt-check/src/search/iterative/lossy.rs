@@ -22,7 +22,8 @@ use crate::platform::sync::atomic::{AtomicU64, Ordering};
 use crate::search::bounded::least_preemptions::{StateRecord, Visit};
 use crate::search::shared::halt::Halt;
 use crate::search::shared::trace::LOST;
-use crate::store::{Pending, StoreFull, pages};
+use crate::store::memory::pages;
+use crate::store::{Pending, StoreFull};
 use crate::{Budget, Finding, Options};
 use preempt_core::{ProcessId, Stop, System};
 

@@ -10,7 +10,8 @@
 //!
 //! Differs from the paper: the table of what was done is keyed by the state and the last mover; keyed by the state alone, as
 //! printed, no thread but the first would ever run. So nothing is explored twice, and the work of all phases together is
-//! that of one plain search. When nothing was put off, everything was explored and no bound is left.
+//! that of one plain search. When nothing was put off, everything was explored and no bound is left. The bound grows by one
+//! at a time; the paper's `csb` would only report it less often.
 //!
 //! Searches that keep their states in files (`preempt-disk/src/buckets.rs`) or with many owners (`partitioned/buckets.rs`) have
 //! loops of their own: there a phase ends when a round of messages or files does, which their drivers decide.
@@ -90,15 +91,13 @@ fn run_phases(
     phases: &mut Phases,
     budget: &mut Budget,
 ) -> Result<(), Halt> {
-    let (last, csb) = (last_bound(options), options.preemptions.extra());
+    let last = last_bound(options);
     search.start()?;
     let mut curr_bound = 0_u32;
     loop {
         search.run_phase(budget)?;
         let is_done = !search.has_next();
-        if is_done || (curr_bound + 1).is_multiple_of(csb + 1) {
-            phases.rows.push(search.row());
-        }
+        phases.rows.push(search.row());
         if is_done {
             return Ok(());
         }

@@ -10,7 +10,8 @@
 use super::visit_log::{Entry, NO_PARENT};
 use crate::search::bounded::least_preemptions::{LeastPreemptions, StateRecord, Visit};
 use crate::search::shared::halt::Halt;
-use crate::store::{Pending, StateId, Store, StoreFull, pages};
+use crate::store::memory::pages;
+use crate::store::{Pending, StateId, Store, StoreFull};
 use preempt_core::{ProcessId, Stop};
 
 /// States, records and visits, as one thread of a search sees them.

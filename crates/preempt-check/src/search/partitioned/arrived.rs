@@ -1,6 +1,6 @@
 //! Visits that wait to be judged together: while one state is fetched from memory, so are the others.
 //!
-//! That a visit is judged later than it was made changes who runs the steps of a process, but not that one visit does.
+//! That a visit is judged later than it was made changes which visit runs the steps of a process, but not that exactly one does.
 
 use crate::store::Pending;
 use preempt_core::ProcessId;

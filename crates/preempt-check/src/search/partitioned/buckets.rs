@@ -2,7 +2,7 @@
 //!
 //! Paper: [MQ07] Algorithm 1
 //!
-//! As `iterative/parallel.rs`: a visit is a state and who moved last before it; each owner judges the visits to its states
+//! As `iterative/parallel.rs`: a visit is a state and its last mover; each owner judges the visits to its states
 //! by the exact rule. Inside a bucket visits are expanded round by round, so that between two rounds nothing is under way,
 //! and the way back to a visit leads through the round before.
 //!
@@ -40,9 +40,9 @@ pub struct Buckets<'a> {
     arrived: Arrived,
     /// The next visit to expand.
     cursor: usize,
-    /// Visits after which somebody waits for the next bucket,
+    /// Visits after which a process waits for the next bucket.
     deferred: Vec<u32>,
-    /// and those of the bucket before that are being expanded.
+    /// Visits of the bucket before after which a process waited, and that are being expanded.
     waiting: Vec<u32>,
     /// The bucket of what is being done.
     bucket: u32,
@@ -236,13 +236,13 @@ impl<'a> Buckets<'a> {
         }
     }
 
-    /// Whether somebody who waited after a visit still may do so.
+    /// Whether a process that waited after a visit may still do so.
     fn has_waiting(&self, at: u32) -> bool {
         !self.least.get(self.log.get(at).state).all_run()
     }
 
-    /// Whether somebody who has steps waits after one of these visits.
-    fn somebody_waits<'v>(&self, visits: impl IntoIterator<Item = &'v u32>) -> bool {
+    /// Whether a process that has steps waits after one of these visits.
+    fn keeps_back<'v>(&self, visits: impl IntoIterator<Item = &'v u32>) -> bool {
         let (mut state, mut enabled) = (Vec::new(), Enabled::new());
         visits.into_iter().filter(|at| self.has_waiting(**at)).any(|at| {
             let visit = self.log.get(*at);
@@ -262,7 +262,7 @@ impl<'a> Buckets<'a> {
         }
         self.store.load(id, &mut self.state);
         let found = self.moves.find_without(self.system, &mut self.state, record.small_movers());
-        // Should there be none, then perhaps one that is enabled because nobody else can move.
+        // Should there be none, then perhaps one that is enabled because no other can move.
         if !self.is_found(found) && (self.stopped || !self.look()) {
             return;
         }
@@ -375,7 +375,7 @@ impl Partition for Buckets<'_> {
             return Some(Time { bucket: self.bucket, round: 0 });
         }
         let next = (self.cursor < self.log.len()).then(|| self.log.time_of(self.cursor));
-        // Those who wait belong to the last bucket in which something was expanded here.
+        // Processes that wait belong to the last bucket in which something was expanded here.
         let woken = self
             .deferred
             .first()
@@ -389,8 +389,8 @@ impl Partition for Buckets<'_> {
         if time.round == 0 && self.waiting.is_empty() && !self.deferred.is_empty() {
             let mut waiting = std::mem::take(&mut self.deferred);
             waiting.retain(|at| self.has_waiting(*at));
-            if !self.somebody_waits(&waiting) {
-                // Everybody was run in the bucket before after all: for this owner there is no other one.
+            if !self.keeps_back(&waiting) {
+                // All processes were run in the bucket before after all: for this owner there is no other one.
                 return;
             }
             waiting.reverse();
@@ -454,7 +454,6 @@ impl Partition for Buckets<'_> {
     }
 
     fn share(&self) -> PartitionResult {
-        let counters = &self.counters;
         let own = self.first.0.as_ref().map(|(at, path, fault)| {
             let Visit { state: id, mover } = self.log.get(*at);
             let mut state = Vec::new();
@@ -473,15 +472,11 @@ impl Partition for Buckets<'_> {
             states: self.store.len() as u64,
             transitions: self.transitions,
             revisits: self.revisits,
-            errors: counters.errors,
-            state_bytes: counters.state_bytes as u64,
             memory: self.progress().memory as u64,
-            deferred: self.somebody_waits(self.deferred.iter().chain(&self.waiting)).into(),
-            stop: counters.stop,
-            taken: counters.taken().to_vec(),
+            deferred: self.keeps_back(self.deferred.iter().chain(&self.waiting)).into(),
             rows,
             site,
-            ..PartitionResult::default()
+            ..PartitionResult::counted(&self.counters)
         }
     }
 
@@ -585,7 +580,7 @@ impl Partition for Buckets<'_> {
         self.bucket = last;
         self.rows.clear();
         if self.deal.owner.me == 0 {
-            self.counters.restore(all);
+            all.restore(&mut self.counters);
             self.earlier = all.site.clone();
             self.transitions = all.transitions;
             self.revisits = all.revisits;

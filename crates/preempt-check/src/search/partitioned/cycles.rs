@@ -384,7 +384,7 @@ const GONE: u64 = 2;
 /// it is accepting.
 const ACCEPTING: u64 = 4;
 
-/// Those who hold the states, wherever they are.
+/// All owners of the states, wherever they are.
 pub trait CycleOwners {
     /// Makes a pass over all states; `None` if it was not finished.
     fn run(&mut self, pass: Pass) -> Option<Totals>;
@@ -401,20 +401,20 @@ pub trait CycleOwners {
 pub fn find_cycle(
     system: &dyn System,
     kind: ViolationKind,
-    crew: &mut impl CycleOwners,
+    owners: &mut impl CycleOwners,
     reached: Totals,
 ) -> Option<Counterexample> {
     let circle = match reached.closing {
         (0, _) => {
-            let start = trim(crew)?;
-            back_to_itself(crew, start)?
+            let start = trim(owners)?;
+            back_to_itself(owners, start)?
         }
-        (from, to) => early(crew, from, to)?,
+        (from, to) => early(owners, from, to)?,
     };
     // Back to the initial state.
     let mut prefix = vec![circle.first()?.clone()];
     while prefix.last()?.parent != 0 {
-        let parent = crew.look(prefix.last()?.parent)?;
+        let parent = owners.look(prefix.last()?.parent)?;
         prefix.push(parent);
     }
     prefix.reverse();
@@ -422,7 +422,7 @@ pub fn find_cycle(
     let Walked { level, state, .. } = prefix.first()?.clone();
     let time = Time { bucket: 0, round: level };
     let site = ViolationSite { time, state, mover: None, path: Vec::new(), fault: None };
-    let mut steps = along(&site, |goal| crew.seek(goal))?;
+    let mut steps = along(&site, |goal| owners.seek(goal))?;
     let mut sequence = AtomicSequence::default();
     let mut between = |from: &Walked, to: &Walked| {
         let goal = TraceTarget { time: Time::default(), state: to.state.clone(), mover: None };
@@ -439,11 +439,11 @@ pub fn find_cycle(
 }
 
 /// Removes what lies on no accepting cycle; an accepting state that is left.
-fn trim(crew: &mut impl CycleOwners) -> Option<u64> {
+fn trim(owners: &mut impl CycleOwners) -> Option<u64> {
     let mut before = u64::MAX;
     loop {
-        crew.run(Pass::Forward)?;
-        let totals = crew.run(Pass::Trim)?;
+        owners.run(Pass::Forward)?;
+        let totals = owners.run(Pass::Trim)?;
         match totals.left {
             0 => return None,
             left if left == before => return Some(totals.accepting),
@@ -454,11 +454,11 @@ fn trim(crew: &mut impl CycleOwners) -> Option<u64> {
 
 /// Back along the links of the last forward pass, until an accepting state comes a second time. The circle begins and
 /// ends with it.
-fn back_to_itself(crew: &mut impl CycleOwners, start: u64) -> Option<Vec<Walked>> {
+fn back_to_itself(owners: &mut impl CycleOwners, start: u64) -> Option<Vec<Walked>> {
     let (mut path, mut met) = (Vec::new(), HashMap::new());
     let mut number = start;
     loop {
-        let walked = crew.look(number)?;
+        let walked = owners.look(number)?;
         if walked.accepting
             && let Some(first) = met.insert(number, path.len())
         {
@@ -473,11 +473,11 @@ fn back_to_itself(crew: &mut impl CycleOwners, start: u64) -> Option<Vec<Walked>
 }
 
 /// Back from the closing edge to the accepting state that it leads to.
-fn early(crew: &mut impl CycleOwners, from: u64, to: u64) -> Option<Vec<Walked>> {
-    let mut circle = vec![crew.look(to)?];
+fn early(owners: &mut impl CycleOwners, from: u64, to: u64) -> Option<Vec<Walked>> {
+    let mut circle = vec![owners.look(to)?];
     let mut number = from;
     while number != to {
-        let walked = crew.look(number)?;
+        let walked = owners.look(number)?;
         number = walked.parent;
         circle.push(walked);
     }

@@ -1,5 +1,5 @@
-//! Partial-order reduction that asks nobody: which steps of a state are enough is decided from that state and its
-//! successors alone, whoever owns these, in whatever file the visited ones are.
+//! Partial-order reduction that asks no other owner: which steps of a state are enough is decided from that state and its
+//! successors alone, whatever the owners of these, and in whatever file the visited ones are.
 //!
 //! A selection of steps may be explored instead of all only if none of the others waits for ever. Searches in one memory
 //! see to that by taking a selection only if it leads to a state that is new. Here a selection is taken only
@@ -12,7 +12,7 @@
 //! That is what the argument with new states shows as well. It does not matter what the numbers mean.
 //!
 //! Invariant: the selection is a function of the state, so the reduced states and transitions are the same for any
-//! number of owners. So is the decision whether to reduce at all: everybody looks at the same first states.
+//! number of owners. So is the decision whether to reduce at all: all owners look at the same first states.
 
 use crate::reduce::{EVERYTHING, Selector};
 use crate::search::shared::expansion::{Expander, Watch};

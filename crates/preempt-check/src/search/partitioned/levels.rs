@@ -6,13 +6,13 @@
 //! With partial-order reduction steps are chosen as `forward.rs` says, and none sleep.
 
 use super::batch::{BatchReader, Batches, Outbox, read_batch};
-use super::events::Events;
 use super::forward::Forward;
 use super::owner_map::OwnerMap;
 use super::retrace::{TraceSegment, TraceTarget, steps_to};
 use super::wire::{Damaged, Reader};
 use super::{Owner, Partition, PartitionResult, Time, ViolationSite};
 use crate::search::shared::atomic_sequence::AtomicSequence;
+use crate::search::shared::events::Events;
 use crate::search::shared::expansion::{Expander, Watch};
 use crate::store::{
     Adaptive, Pending, StateId, Store, StoreFull, hash_batch_for_all, hash_for_all,
@@ -43,13 +43,13 @@ pub struct Levels<'a> {
     at: usize,
     /// The next state to expand.
     head: usize,
-    /// Who sleeps in the states from `head` on; unused with a lineage.
+    /// The processes that sleep in the states from `head` on; unused with a lineage.
     sleepers: VecDeque<SleepSet>,
     /// Where states came from, in a search for cycles.
     pub(super) lineage: Option<Lineage>,
     /// Chooses steps, if not all are taken.
     forward: Option<Forward>,
-    pub(super) events: Events<'a>,
+    pub(super) events: Events<'a, dyn System + 'a, usize>,
     depth_limit: u64,
     pub(super) expander: Expander,
     state: Vec<u8>,
@@ -433,7 +433,7 @@ impl Levels<'_> {
         }
     }
 
-    /// Takes a state that was saved, if it is this owner's: who sleeps there, and whether it waits to be expanded.
+    /// Takes a state that was saved, if it is this owner's: the processes that sleep there, and whether it waits to be expanded.
     pub(super) fn restore_one(&mut self, time: Time, state: &[u8], (asleep, waits): (u64, u64)) {
         if self.deal.of_state(state) != self.deal.owner.me || self.stopped {
             return;
@@ -539,16 +539,16 @@ impl Partition for Levels<'_> {
     }
 
     fn share(&self) -> PartitionResult {
-        let own = self.events.first.as_ref().map(|(number, path, fault)| {
+        let own = self.events.first_error().map(|(number, path, fault)| {
             let mut state = Vec::new();
-            self.store.load(StateId(*number as u32), &mut state);
-            let time = Time { bucket: 0, round: self.level_of(*number) };
-            ViolationSite { time, state, mover: None, path: path.clone(), fault: *fault }
+            self.store.load(StateId(number as u32), &mut state);
+            let time = Time { bucket: 0, round: self.level_of(number) };
+            ViolationSite { time, state, mover: None, path: path.to_vec(), fault }
         });
         let site = self.earlier.clone().or(own);
         let states = self.store.len() as u64;
         let memory = self.progress().memory as u64;
-        PartitionResult { states, memory, site, ..self.events.share() }
+        PartitionResult { states, memory, site, ..PartitionResult::counted(&self.events.counters) }
     }
 
     fn seek(&mut self, goal: &TraceTarget) -> Option<TraceSegment> {
@@ -590,7 +590,7 @@ impl Partition for Levels<'_> {
 
     fn restore_counts(&mut self, all: &PartitionResult) {
         if self.deal.owner.me == 0 {
-            self.events.counters.restore(all);
+            all.restore(&mut self.events.counters);
             self.earlier = all.site.clone();
         }
     }

@@ -1,6 +1,6 @@
 //! Searches whose states are dealt out among owners.
 //!
-//! One owner holds a part of the states, expands them, and sends successors to those who own them. Who the owners
+//! One owner holds a part of the states, expands them, and sends successors to their owners. What the owners
 //! are is not known here: threads, processes on other machines, or one after the other in files. A driver moves
 //! batches between them and says when everything of a [`Time`] has arrived.
 //!
@@ -16,7 +16,7 @@
 //! 6. `alone.rs`: the driver for owners in one thread, which is also the twin that other drivers are tested against.
 //!
 //! Invariant: what is expanded at a time sends to the next time only, and nothing is expanded before everything
-//! that was sent to its time has arrived. So levels are exact, whoever is faster, and between two times nothing is
+//! that was sent to its time has arrived. So levels are exact, whichever owner is faster, and between two times nothing is
 //! under way: that is where a search can be saved.
 
 mod alone;
@@ -24,7 +24,6 @@ mod arrived;
 mod batch;
 mod buckets;
 mod cycles;
-mod events;
 mod forward;
 mod levels;
 mod moves;
@@ -133,7 +132,8 @@ pub trait Partition {
     /// Gives everything, time by time, at a moment when nothing is under way. `each` says whether to go on.
     fn save(&self, each: &mut dyn FnMut(Time, Vec<u8>) -> bool);
 
-    /// Takes what is this owner's of what some owner gave; of all owners, earlier times first.
+    /// Takes, of the states that an owner has saved, those that belong to this owner. It is called with what all owners have saved,
+    /// earlier times first.
     fn restore(&mut self, time: Time, saved: &[u8]) -> Result<(), Damaged>;
 
     /// Goes on from what all owners together had counted, after everything was restored. The first owner counts on

@@ -1,6 +1,6 @@
 //! What the processes of a state can do, found at once; which of it counts is decided afterwards.
 //!
-//! Where preemptions are counted, a visit takes the steps of one process or of several, and which ones depends on who has
+//! Where preemptions are counted, a visit takes the steps of one process or of several, and which ones depends on which processes have
 //! steps at all. To find the steps of all processes together is hardly more work than to list them, and much less than to
 //! list them and then take some one by one. Only where it is known before whose steps are needed, compiled systems are
 //! asked for these alone. What is not taken leaves no trace: nothing is counted before it is.
@@ -29,7 +29,7 @@ struct Found {
 enum Event {
     Step(Step),
     Fault(u32),
-    /// Who moved last, if anybody did but the property.
+    /// The last mover, if any process moved but the property.
     Arrival(Option<ProcessId>),
 }
 
@@ -39,7 +39,7 @@ pub(super) enum Taken<'m> {
     Step(Step),
     /// It was a mistake, at the end of these steps.
     Fault(u32, &'m [Step]),
-    /// It leads to this state; who moved last, if anybody did but the property.
+    /// It leads to this state; the last mover, if any process moved but the property.
     Arrival(&'m [u8], Option<ProcessId>),
 }
 
@@ -99,7 +99,7 @@ impl Moves {
         Ok(steps.is_some_and(|steps| steps > 0))
     }
 
-    /// As [`Self::find`], those of one process and of some more, if all of them have steps, and otherwise also everybody's but
+    /// As [`Self::find`], those of one process and of some more, if all of them have steps, and otherwise also those of all processes but
     /// those of the processes `without`; says whether there are any. Sets are bits.
     pub(super) fn find_movers(
         &mut self,
@@ -143,7 +143,7 @@ impl Moves {
         self.found.paths.clear();
     }
 
-    /// Whether nobody has steps.
+    /// Whether no process has steps.
     pub(super) fn is_empty(&self) -> bool {
         self.found.events.is_empty()
     }

@@ -1,11 +1,11 @@
 //! Which states belong to whom.
 //!
-//! Any function of a state's bytes will do, as long as everybody computes the same. A hash of all bytes deals out evenly, but
+//! Any function of a state's bytes will do, as long as all owners compute the same. A hash of all bytes deals out evenly, but
 //! nearly every step then leads to a state of another owner. A step changes few bytes, most of them again and again and
 //! some seldom: where only bytes decide that steps seldom change, most successors stay with the owner of the state they come
 //! from. (Lerda and Sisto 1999 have the idea: the state of one process decides.)
 //!
-//! Which bytes these are is found on walks at random, which are the same for everybody. Bytes are added one by
+//! Which bytes these are is found on walks at random, which are the same for all owners. Bytes are added one by
 //! one as long as the estimated time of the busiest owner gets smaller: the fewer values they take, the more uneven the parts,
 //! and the more bytes decide, the more is sent. How even the parts are is not counted but expected from the number of values and
 //! their frequencies, because states on walks are not such as those of a search. With many owners so few states say nothing
@@ -19,7 +19,7 @@ use crate::{Budget, Progress};
 use preempt_core::{Outcome, Stop, System};
 use std::collections::{BTreeMap, HashSet};
 
-/// Who owns which states.
+/// Which owner has which states.
 #[derive(Clone, Debug)]
 pub(super) struct OwnerMap {
     pub(super) owner: Owner,
@@ -47,7 +47,7 @@ const SLOTS: usize = 1 << 11;
 const SENDING: f64 = 1.8;
 
 impl OwnerMap {
-    /// Everybody gets the same for the same system and number of owners, unless there is no time for it: then there must be no
+    /// All owners get the same for the same system and number of owners, unless there is no time for it: then there must be no
     /// search, as others may have got something else.
     pub(super) fn new(
         system: &dyn System,
@@ -71,7 +71,7 @@ impl OwnerMap {
         self.deciding.is_empty()
     }
 
-    /// Who owns a state.
+    /// The owner of a state.
     #[inline]
     pub(super) fn of_state(&self, state: &[u8]) -> usize {
         match self.owner.of {
@@ -81,14 +81,14 @@ impl OwnerMap {
         }
     }
 
-    /// Who owns a state with this [hash](hash_for_all), where all bytes decide. The high half of it chooses the slot inside
+    /// The owner of a state with this [hash](hash_for_all), where all bytes decide. The high half of it chooses the slot inside
     /// a store, and the lowest bit is the store's.
     #[inline]
     pub(super) fn of_hash(&self, hash: u64) -> usize {
         (((hash & 0xffff_fffe) * self.owner.of as u64) >> 32) as usize
     }
 
-    /// Who owns a state, where some bytes decide.
+    /// The owner of a state, where some bytes decide.
     #[inline]
     pub(super) fn of_bytes(&self, state: &[u8]) -> usize {
         let mixed = self.deciding.iter().fold(0, |mixed, at| mix(mixed, byte(state, *at)));
@@ -117,7 +117,7 @@ fn poll(budget: &mut Budget<'_>) -> Result<(), Stop> {
     budget.check(Progress::default()).map_or(Ok(()), Err)
 }
 
-/// The bytes that decide who owns a state; none if all do.
+/// The bytes that decide which owner has a state; none if all do.
 fn deciding_bytes(
     system: &dyn System,
     owner: Owner,

@@ -2,6 +2,7 @@
 
 use super::Time;
 use super::wire::{Damaged, Reader, Writer};
+use crate::search::shared::statistics::Counters;
 use crate::{Counterexample, Covered, Finding, Options, Preemptions};
 use preempt_core::{BoundRow, ProcessId, Statistics, Step, Stop, System, ViolationKind};
 
@@ -12,7 +13,7 @@ pub struct ViolationSite {
     pub time: Time,
     /// The state.
     pub state: Vec<u8>,
-    /// Who moved last, where preemptions are counted.
+    /// The last mover, where preemptions are counted.
     pub mover: Option<ProcessId>,
     /// The steps from there.
     pub path: Vec<Step>,
@@ -102,6 +103,30 @@ impl ViolationSite {
 }
 
 impl PartitionResult {
+    /// What these counters say; states and transitions are not among them.
+    pub(super) fn counted(counters: &Counters) -> Self {
+        PartitionResult {
+            matched: counters.matched,
+            atomic_steps: counters.atomic_steps,
+            depth: counters.depth,
+            errors: counters.errors,
+            state_bytes: counters.state_bytes as u64,
+            stop: counters.stop,
+            taken: counters.taken().to_vec(),
+            ..PartitionResult::default()
+        }
+    }
+
+    /// Has the counters of an owner go on from here.
+    pub(super) fn restore(&self, counters: &mut Counters) {
+        counters.matched = self.matched;
+        counters.atomic_steps = self.atomic_steps;
+        counters.depth = self.depth;
+        counters.errors = self.errors;
+        counters.state_bytes = self.state_bytes as usize;
+        counters.add_taken(&self.taken);
+    }
+
     /// Writes it.
     pub fn write(&self, writer: &mut Writer) {
         for number in [
@@ -274,13 +299,10 @@ pub fn combine(
     let enough = options.max_errors != 0 && all.errors >= options.max_errors;
     let complete = all.stop.is_none() && !enough;
     let bound = options.preemptions.limit().filter(|_| all.deferred > 0 && complete);
-    let phase = options.preemptions.extra() + 1;
-    let last = all.rows.last().map(|row| row.bound);
-    let stopped = all.stop.is_some();
-    all.rows.retain(|row| {
-        let is_last = Some(row.bound) == last;
-        !(is_last && stopped) && (is_last || (row.bound + 1).is_multiple_of(phase))
-    });
+    if all.stop.is_some() {
+        // The last bucket was not finished.
+        all.rows.pop();
+    }
     for row in &mut all.rows {
         // The initial state is reached by no step.
         row.transitions += 1;

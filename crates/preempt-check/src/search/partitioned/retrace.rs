@@ -15,7 +15,7 @@ pub struct TraceTarget {
     pub time: Time,
     /// The state.
     pub state: Vec<u8>,
-    /// Who moved last, where preemptions are counted.
+    /// The last mover, where preemptions are counted.
     pub mover: Option<ProcessId>,
 }
 
@@ -45,7 +45,7 @@ pub fn along(
 }
 
 /// Steps from a visit to the goal that cost as many preemptions as lie between them, if there are any. `bounded`:
-/// who moves last matters as well.
+/// the last mover matters as well.
 pub(super) fn steps_to(
     system: &dyn System,
     sequence: &mut AtomicSequence,

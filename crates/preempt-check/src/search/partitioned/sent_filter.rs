@@ -12,7 +12,7 @@ const MOST_BYTES: usize = 1 << 20;
 const TRIAL: u32 = 1 << 14;
 /// which it does if at least one in so many states was sent before.
 const WORTHWHILE: u32 = 12;
-/// How many questions are not even looked at if it does not.
+/// If it does not pay, so many questions are answered with no without a look.
 const PAUSE: u32 = 1 << 19;
 
 /// What was sent lately.

@@ -1,18 +1,18 @@
 //! Successors of single states, for searches that keep states somewhere else: in files.
 
-use super::events::Events;
 use super::forward::{Forward, Uncounted};
 use super::retrace::{TraceTarget, steps_to};
 use super::{PartitionResult, Time, ViolationSite};
 use crate::search::shared::atomic_sequence::AtomicSequence;
-use crate::search::shared::expansion::Expander;
+use crate::search::shared::events::Events;
+use crate::search::shared::expansion::{Expander, Watch};
 use crate::{Budget, Options};
 use preempt_core::{Enabled, Label, Outcome, Step, Stop, System};
 
 /// Expands states and counts what happens.
 pub struct Single<'a> {
     system: &'a dyn System,
-    events: Events<'a>,
+    events: Events<'a, dyn System + 'a, usize>,
     expander: Expander,
     /// Chooses steps, if not all are taken.
     forward: Option<Forward>,
@@ -59,7 +59,7 @@ impl<'a> Single<'a> {
         let mut state = Vec::new();
         let outcome = self.system.initial(&mut state);
         if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome {
-            self.events.initial_fault(fault);
+            self.events.fault(&[], fault);
             self.note_site(0, &state);
         }
         if self.normalizes {
@@ -137,9 +137,9 @@ impl<'a> Single<'a> {
     /// The first violation was found just now, behind this state.
     fn note_site(&mut self, level: u32, state: &[u8]) {
         if self.site.is_none()
-            && let Some((path, fault)) = self.events.first()
+            && let Some((_, path, fault)) = self.events.first_error()
         {
-            let time = Time { bucket: 0, round: level };
+            let (time, path) = (Time { bucket: 0, round: level }, path.to_vec());
             self.site =
                 Some(ViolationSite { time, state: state.to_vec(), mover: None, path, fault });
         }
@@ -152,7 +152,10 @@ impl<'a> Single<'a> {
 
     /// What was counted; states and transitions are the caller's to add.
     pub fn share(&self) -> PartitionResult {
-        PartitionResult { site: self.site.clone(), ..self.events.share() }
+        PartitionResult {
+            site: self.site.clone(),
+            ..PartitionResult::counted(&self.events.counters)
+        }
     }
 
     /// Steps from a state to the goal, if it is a predecessor.

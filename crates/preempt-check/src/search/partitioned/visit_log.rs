@@ -13,7 +13,7 @@ use crate::store::StateId;
 use preempt_core::ProcessId;
 use std::ops::Range;
 
-/// A visit: the state, and who moved last.
+/// A visit: the state, and its last mover.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Visit {
     pub(super) state: StateId,

@@ -2,7 +2,7 @@
 //!
 //! Paper: [MQ07] Algorithm 1
 //!
-//! A visit is a state and who moved last before it. What a visit runs depends on what earlier visits to its state have run;
+//! A visit is a state and its last mover. What a visit runs depends on what earlier visits to its state have run;
 //! the caller keeps that ([`Ran`]) and gives it along. The rule is that of `buckets.rs`: the steps of each process of a
 //! state are taken once, in the bucket in which that is possible first.
 
@@ -17,21 +17,21 @@ use crate::search::shared::visit_rule::{Due, Turn, turn};
 use crate::{Counterexample, Options};
 use preempt_core::{Outcome, ProcessId, Step, Stop, System};
 
-/// Who was run from a state, as marks of last movers.
+/// The processes that were run from a state, as marks of last movers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ran {
     /// Last movers of visits: each of them was run, if it could move.
     pub movers: Vec<u16>,
-    /// Everybody was.
+    /// All processes were.
     pub is_free: bool,
 }
 
 /// What becomes of the visits to a state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct After {
-    /// Everybody was run.
+    /// All processes were run.
     pub is_free: bool,
-    /// Somebody has to wait for the next bucket; the mark of who moved last.
+    /// A process has to wait for the next bucket; the mark of the last mover.
     pub waits: Option<u16>,
 }
 
@@ -46,7 +46,7 @@ pub struct Visits<'a> {
     pub transitions: u64,
 }
 
-/// Takes successors: the state, and the mark of who moved last.
+/// Takes successors: the state, and the mark of the last mover.
 type Successor<'a> = &'a mut dyn FnMut(&[u8], u16);
 
 impl<'a> Visits<'a> {
@@ -116,7 +116,7 @@ impl<'a> Visits<'a> {
         Ok(after)
     }
 
-    /// Runs everybody who had to wait, after a visit by this last mover.
+    /// Runs all processes that had to wait, after a visit by this last mover.
     pub fn expand_deferred(
         &mut self,
         time: Time,
@@ -181,15 +181,10 @@ impl<'a> Visits<'a> {
 
     /// What was counted; states are the caller's to add.
     pub fn share(&self) -> PartitionResult {
-        let counters = &self.counters;
         PartitionResult {
             transitions: self.transitions,
-            errors: counters.errors,
-            state_bytes: counters.state_bytes as u64,
-            stop: counters.stop,
-            taken: counters.taken().to_vec(),
             site: self.site.clone(),
-            ..PartitionResult::default()
+            ..PartitionResult::counted(&self.counters)
         }
     }
 

@@ -20,11 +20,10 @@ mod tests;
 mod together;
 mod unfinished;
 
-use super::events::Events;
 use crate::reduce::{EVERYTHING, Selector};
+use crate::search::shared::events::Events;
 use crate::search::shared::expansion::{Expander, Watch};
 use crate::search::shared::frontier::{Frontier, Links, Sleepers};
-use crate::search::shared::halves::by_halves;
 use crate::search::shared::trace;
 use crate::store::{StateId, Store, StoreFull};
 use crate::{Budget, Finding, Options, Progress, Reduction};
@@ -75,7 +74,6 @@ fn breadth_first_with<S: System + ?Sized, T: Store>(
         selector: Selector::new(options),
         expander: Expander::new().run_sequences(),
         state: Vec::new(),
-        erroneous: Vec::new(),
         tries: Vec::new(),
         states: Vec::new(),
     };
@@ -105,8 +103,6 @@ struct BreadthFirst<'a, 'b, S: System + ?Sized, T> {
     selector: Selector,
     expander: Expander,
     state: Vec<u8>,
-    /// The state from which the first error was met.
-    erroneous: Vec<u8>,
     /// The states of the batch whose selection must still pass the proviso.
     tries: Vec<Try>,
     /// Their bytes.
@@ -146,12 +142,10 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, '_, S, T> {
                 }
                 continue;
             }
-            self.store.release(StateId(self.head as u32));
             let result = match self.selector.reduces() {
                 false => self.batch(),
                 true => self.reduced_batch(),
             };
-            self.keep_erroneous();
             result?;
             if self.events.counters.is_enough() {
                 return Ok(());
@@ -375,23 +369,10 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, '_, S, T> {
         }
     }
 
-    /// Keeps the state from which the first error was met: some stores forget it with the batch.
-    fn keep_erroneous(&mut self) {
-        if let Some((at, _)) = &self.events.first
-            && self.erroneous.is_empty()
-        {
-            self.store.load(StateId(*at as u32), &mut self.erroneous);
-        }
-    }
-
     /// The steps to state `at`, followed by `tail`.
     fn steps_to(&mut self, at: usize, tail: &[Step]) -> Option<Vec<Step>> {
         if self.links.is_used() {
             return trace::along_links(self.system, &self.links, &*self.store, at, tail);
-        }
-        if let Some(store) = self.store.settle() {
-            let level = self.levels.partition_point(|first| *first <= at).saturating_sub(1);
-            return by_halves(self.system, store, &self.erroneous, level, tail);
         }
         trace::through_levels(self.system, &*self.store, &self.levels, at, tail)
     }

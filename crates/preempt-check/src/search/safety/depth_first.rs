@@ -13,7 +13,8 @@ use super::window::{Frame, Window};
 use crate::reduce::{Gain, Pick, Reducer};
 use crate::search::shared::halt::Halt;
 use crate::search::shared::statistics::Counters;
-use crate::store::{Exact, Inserted, Masked, StateId, Store, StoreFull, pages};
+use crate::store::memory::pages;
+use crate::store::{Exact, Inserted, Masked, StateId, Store, StoreFull};
 use crate::{Budget, Counterexample, Finding, Options, Progress};
 use preempt_core::engine::Request;
 use preempt_core::{Enabled, Outcome, Step, Stop, System};
@@ -290,8 +291,6 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, '_, S, T, A> {
         self.counters.depth = self.counters.depth.max(u64::from(depth));
         let count = self.window.states.headers().len() as u32 - start;
         if let Some(id) = id {
-            // States are on the stack, or not needed any more.
-            self.store.release(id);
             if let Some(below) = self.frames.last_mut() {
                 below.outside = true;
             }

@@ -7,7 +7,8 @@
 //! Invariant: the vector is the state of the top frame, or a successor of it that is being shown.
 
 use super::state_access::StateAccess;
-use crate::store::{Pending, StateId, Store, StoreFull, pages};
+use crate::store::memory::pages;
+use crate::store::{Pending, StateId, Store, StoreFull};
 use preempt_core::engine::{
     Answer, Difference, Request, Sink, SuccessorHeader, SuccessorList, Vector,
 };

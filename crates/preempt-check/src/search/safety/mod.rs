@@ -13,7 +13,6 @@
 
 pub(crate) mod breadth_first;
 pub(crate) mod depth_first;
-mod events;
 pub(crate) mod in_place;
 pub(crate) mod parallel;
 pub(crate) mod state_access;

@@ -4,7 +4,8 @@
 //! state, and of its successors only what differs. [`StateAccess`] keeps the successors of the frames on the
 //! stack, one section behind the other, and knows the state of the top frame.
 
-use crate::store::{Pending, StateId, Store, StoreFull, pages};
+use crate::store::memory::pages;
+use crate::store::{Pending, StateId, Store, StoreFull};
 use preempt_core::engine::{Answer, Request, Sink, SuccessorHeader, Successors};
 use preempt_core::{Outcome, ProcessId, Step, System};
 

@@ -32,7 +32,7 @@ pub(crate) struct Frame {
     /// Whether a successor was met that is not on the stack.
     pub(crate) outside: bool,
     /// Whether successors of the section lie behind steps of indivisible sequences that were passed over.
-    /// Whoever computes it again must pass over them as well, or must not.
+    /// When the section is computed again, these steps are passed over if and only if they were the first time.
     pub(crate) in_one_go: bool,
 }
 

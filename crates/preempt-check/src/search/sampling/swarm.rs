@@ -124,7 +124,7 @@ impl<S: System + ?Sized> Swarm<'_, S> {
         let shuffled = Shuffled { system: self.system, seed };
         let mut store = Seeded::new(Bitstate::new(Bitstate::bits_for(self.table), 3), seed);
         let visited = Replicated::new(&mut store, bound);
-        let finding = depth_first(&shuffled, visited, bound, false, self.options, budget);
+        let finding = depth_first(&shuffled, visited, bound, self.options, budget);
         let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
         add(&mut total.statistics, &finding.statistics);
         if finding.counterexample.is_some() && total.counterexample.is_none() {

@@ -1,6 +1,6 @@
 //! One step of a process, with the indivisible sequence that may follow it.
 //!
-//! Searches see only the states in which anybody may move. From such a state a [`AtomicSequence`] takes a
+//! Searches see only the states in which any process may move. From such a state a [`AtomicSequence`] takes a
 //! step, passes through the transient states behind it, and says where it arrives.
 //!
 //! Invariant: every stable state that can be reached through transient states alone is reported, also by
@@ -11,7 +11,7 @@ use preempt_core::{Enabled, Outcome, ProcessId, Step, System};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// Who moved last after `path`, if `before` did before it: the moves of a property do not count.
+/// The last mover after `path`, if `before` was it before: the moves of a property do not count.
 #[inline]
 pub(crate) fn last_mover(path: &[Step], before: Option<ProcessId>) -> Option<ProcessId> {
     let program = path.iter().rev().find(|step| step.process != ProcessId::PROPERTY);

@@ -5,7 +5,7 @@
 //! one buffer of bytes that many expansions share.
 //!
 //! Invariant: what an expansion gives depends on the state and the request alone, not on what the same expander has
-//! expanded before. So counts are the same whoever expands a state, and whoever expands one a second time gets the
+//! expanded before. So counts are the same whichever thread expands a state, and one that expands it a second time gets the
 //! same successors again.
 
 use crate::store::{Exact, Pending, Store, StoreFull};
@@ -48,7 +48,7 @@ pub(crate) struct Expander {
     pub(crate) successors: Successors,
     /// Where the expansions arrived since the last [`Expander::clear`], not hashed yet.
     pub(crate) arrivals: Vec<Pending>,
-    /// Who sleeps where each of them arrived, see [`Expander::expand_awake`].
+    /// The processes that sleep where each of them arrived, see [`Expander::expand_awake`].
     pub(crate) sleep_sets: Vec<SleepSet>,
     pub(crate) enabled: Enabled,
     scratch: Vec<u8>,
@@ -192,7 +192,7 @@ impl Expander {
         self.pass_on::<false, _>(system, watch)
     }
 
-    /// Adds the arrivals of all headers; where `SLEEP` also who sleeps there.
+    /// Adds the arrivals of all headers; where `SLEEP` also the processes that sleep there.
     #[inline(always)]
     fn pass_on<const SLEEP: bool, S: System + ?Sized>(
         &mut self,

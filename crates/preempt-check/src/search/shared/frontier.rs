@@ -1,6 +1,7 @@
 //! What a breadth-first search keeps beside the store: a queue, and links to predecessors.
 
-use crate::store::{Pending, pages};
+use crate::store::Pending;
+use crate::store::memory::pages;
 use preempt_core::engine::SleepSet;
 
 /// The states of the present and the next level, for stores that cannot give them back quickly.
@@ -86,7 +87,7 @@ impl Frontier {
     }
 }
 
-/// Who sleeps in the states of the present and the next level.
+/// The processes that sleep in the states of the present and the next level.
 #[derive(Debug)]
 pub(crate) struct Sleepers {
     used: bool,
@@ -106,7 +107,7 @@ impl Sleepers {
         self.used
     }
 
-    /// Adds the initial state, in which nobody sleeps.
+    /// Adds the initial state, in which no process sleeps.
     pub(crate) fn begin(&mut self) {
         if self.used {
             self.next.push(SleepSet::EMPTY);
@@ -133,7 +134,7 @@ impl Sleepers {
         self.next.truncate(end);
     }
 
-    /// Who sleeps in the next state of the present level.
+    /// The processes that sleep in the next state of the present level.
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> SleepSet {
         let Some(sleep_set) = self.present.get(self.at) else { return self.pop_ahead() };

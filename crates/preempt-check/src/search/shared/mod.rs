@@ -4,17 +4,17 @@
 //!    successors of a state, with these sequences run to their ends.
 //! 2. `frontier.rs`: the worklist of a breadth-first search; `trace.rs`: the way back from a state.
 //! 3. `visit_rule.rs`: which processes a visit runs, where preemptions are counted.
-//! 4. `statistics.rs`: what a search counts; `taken.rs`: which transitions it took; `halt.rs`: why it ends before its time.
+//! 4. `statistics.rs`: what a search counts, `events.rs`: and where its first error was; `taken.rs`: which transitions it took; `halt.rs`: why it ends before its time.
 //! 5. `workers.rs`: threads that all run or none; `compressed.rs`: a search by several threads that begins anew with a tree.
 //!
 //! Invariant: nothing here decides which states are visited; that is the families' business.
 
 pub(crate) mod atomic_sequence;
 pub(crate) mod compressed;
+pub(crate) mod events;
 pub(crate) mod expansion;
 pub(crate) mod frontier;
 pub(crate) mod halt;
-pub(crate) mod halves;
 pub(crate) mod statistics;
 pub(crate) mod taken;
 pub(crate) mod trace;

@@ -1,7 +1,6 @@
 //! What a search counts while it runs: errors, matches, transitions taken, depth.
 
 use super::taken::mark_taken;
-use crate::search::partitioned::PartitionResult;
 use crate::{Counterexample, Covered, Finding, Options};
 use preempt_core::{Enabled, FaultKind, Statistics, Step, Stop, System};
 
@@ -77,20 +76,13 @@ impl Counters {
         enabled.is_empty() && self.is_invalid_without_steps(system, state)
     }
 
-    /// The same of a state in which nobody has steps.
+    /// The same of a state in which no process has steps.
     pub(crate) fn is_invalid_without_steps<S: System + ?Sized>(
         &self,
         system: &S,
         state: &[u8],
     ) -> bool {
         self.deadlocks && !system.is_valid_end(state)
-    }
-
-    /// Forgets the first error, so that the next one takes its place.
-    pub(crate) fn forget_if(&mut self, forget: bool) {
-        if forget {
-            self.first = None;
-        }
     }
 
     /// Counts an error; `example` describes it if it is the first. Says whether to stop.
@@ -113,16 +105,9 @@ impl Counters {
         &self.taken
     }
 
-    /// Goes on from what was counted before.
-    pub(crate) fn restore(&mut self, before: &PartitionResult) {
-        self.matched = before.matched;
-        self.atomic_steps = before.atomic_steps;
-        self.depth = before.depth;
-        self.errors = before.errors;
-        self.state_bytes = before.state_bytes as usize;
-        for (mine, theirs) in self.taken.iter_mut().zip(&before.taken) {
-            *mine |= *theirs;
-        }
+    /// Adds transitions that were taken elsewhere.
+    pub(crate) fn add_taken(&mut self, taken: &[bool]) {
+        self.taken.iter_mut().zip(taken).for_each(|(mine, theirs)| *mine |= *theirs);
     }
 
     /// Adds the counters of another part of the same search.
@@ -134,9 +119,7 @@ impl Counters {
         self.errors += other.errors;
         self.first = self.first.take().or(other.first);
         self.stop = self.stop.or(other.stop);
-        for (mine, theirs) in self.taken.iter_mut().zip(other.taken) {
-            *mine |= theirs;
-        }
+        self.add_taken(&other.taken);
     }
 
     /// The result of the search so far. Code is reported as unreached only if everything was

@@ -5,16 +5,17 @@
 //! deciding one last, and the state is new if this set a bit there.
 //!
 //! Invariant: of several threads with the same state one is told that it is new. Bits are never cleared, so while the
-//! deciding word lacks a bit all of them take it to decide, and one of them sets that bit; who looks later finds all set.
+//! deciding word lacks a bit all of them take it to decide, and one of them sets that bit; a thread that looks later finds all set.
 //! (A different state that sets just these bits at the same moment makes a state known that is not, as a collision does.)
 
-use super::super::bitstate::bits_of;
-use super::super::{Inserted, Pending, StateId, StoreFull, hash, pages};
+use super::super::{Inserted, Pending, StateId, StoreFull, hash};
 use super::links::{Links, LocalLinks};
 use super::segments::atomic_words;
 use super::{ConcurrentStore, Place, forget};
 use crate::platform::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::platform::sync::{Mutex, PoisonError};
+use crate::store::lossy::bitstate::bits_of;
+use crate::store::memory::pages;
 use preempt_core::Contention;
 
 /// Words of a line.

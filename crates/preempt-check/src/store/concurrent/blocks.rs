@@ -1,17 +1,17 @@
 //! Pairs of numbers that threads write in blocks, in no more bits than the numbers need.
 //!
-//! As [`Packed`](super::super::packed::Packed), for several threads: each block of pairs belongs to one thread, and has a width
+//! As [`Packed`](crate::store::tree::packed::Packed), for several threads: each block of pairs belongs to one thread, and has a width
 //! for each side, which it keeps, as others may be reading. A thread that has to write a wider pair begins another block and
 //! leaves the rest of this one empty; numbers become wider about once per doubling, so that this is seldom.
 //!
 //! Invariant: only its owner writes to a block; the bits of a pair do not change once it is published.
 
 use super::super::StoreFull;
-use super::super::packed::{bits_of, mask};
-use super::super::pages;
 use super::segments::{SEGMENT, SEGMENT_BITS, Segments};
 use crate::platform::NUMBER_BLOCK as BLOCK;
 use crate::platform::sync::atomic::{AtomicUsize, Ordering};
+use crate::store::memory::pages;
+use crate::store::tree::packed::{bits_of, mask};
 
 /// The pairs.
 #[derive(Debug)]
@@ -81,7 +81,7 @@ impl Blocks {
     fn place(&self, number: u32) -> (usize, u32, u32, u32) {
         let block = number as usize / BLOCK;
         let about = self.blocks.segment(block >> SEGMENT_BITS).get(block & (SEGMENT - 1));
-        // Who only fetches a pair ahead may see its number before what is known of its block.
+        // A thread that only fetches a pair ahead may see its number before what is known of its block.
         let about = about.map_or(0, |about| about.load(Ordering::Relaxed));
         let (left, right) = ((about >> 8) as u32 & 0xff, about as u32 & 0xff);
         let bit = number as usize % BLOCK * (left + right) as usize;

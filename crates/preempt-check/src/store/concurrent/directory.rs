@@ -4,12 +4,12 @@
 //! that is crowded is split by the next bit into two new ones, while all others stay as they are: so no insertion ever waits for
 //! more than the entries of one segment, and old and new table never exist beside each other. (Fagin, Nievergelt,
 //! Pippenger and Strong; one thread alone grows by a
-//! [boundary](super::super::ordered) instead, which takes less memory, but which several threads could not agree on.)
+//! [boundary](crate::store::exact::ordered) instead, which takes less memory, but which several threads could not agree on.)
 //!
-//! **Splitting.** What is in a segment never changes, only free places do. Who splits *seals* all free places, by exchanging each
-//! for a value that no entry has: then nobody can add anything, everybody can still find what is there, and the
-//! entries are copied to two new segments, which the directory then leads to. Who meets a sealed place without having found its
-//! key waits for the lock of whoever is splitting, and looks again. When a segment is crowded is not counted, as a count would be
+//! **Splitting.** What is in a segment never changes, only free places do. The thread that splits it *seals* all free places, by exchanging each
+//! for a value that no entry has: then no thread can add anything, all can still find what is there, and the
+//! entries are copied to two new segments, which the directory then leads to. A thread that meets a sealed place without having found its
+//! key waits for the lock of the one that is splitting, and looks again. When a segment is crowded is not counted, as a count would be
 //! written to by all: it is when an entry would come to lie too far from its home. That happens at about five sixths of the
 //! places, earlier or later, so that not all segments are split at the same time.
 //!
@@ -128,7 +128,7 @@ pub(super) struct Table {
 /// Segments that were split.
 #[derive(Default, Debug)]
 struct Pool {
-    /// Nobody looks at these any more.
+    /// No thread looks at these any more.
     free: Vec<usize>,
     /// These will be free when the threads that were counted reading have gone on.
     waiting: Vec<usize>,
@@ -146,7 +146,7 @@ impl Directory {
     /// The segment of a hash.
     #[inline(always)]
     pub(super) fn segment(&self, hash: u64) -> Segment<'_> {
-        // In one order for all: who begins to read after a segment was replaced sees its successors.
+        // In one order for all: a thread that begins to read after a segment was replaced sees its successors.
         let address = self.entry(hash).load(Ordering::SeqCst);
         let layout = address.addr() & 63;
         // SAFETY: entries are addresses of segments, with a number in the bits that are zero in aligned ones. Segments are never

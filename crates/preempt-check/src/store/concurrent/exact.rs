@@ -7,13 +7,14 @@
 
 use super::super::exact::equal;
 use super::super::hash::Quick;
-use super::super::sorted::Sorted;
-use super::super::{Inserted, Pending, StateId, StoreFull, pages};
+use super::super::{Inserted, Pending, StateId, StoreFull};
 use super::directory::{Crowded, Directory, Room};
 use super::index::{FURTHEST, Index, SEALED};
 use super::segments::{SEGMENT, SEGMENT_BITS, Segments};
 use super::{ConcurrentStore, Place, Records, forget};
 use crate::platform::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::store::exact::sorted::Sorted;
+use crate::store::memory::pages;
 use preempt_core::Contention;
 use std::hint::select_unpredictable;
 
@@ -109,7 +110,7 @@ impl SharedExact {
                 at += 1;
                 found = entry(at);
             }
-            // Another thread may fill the slot now, or split the segment: who inserts the state will see.
+            // Another thread may fill the slot now, or split the segment: the insertion of the state will show.
             let is_known = (found != 0) & (found >> 32 == tag) & (found != SEALED);
             // Where there is nothing to compare with, what is fetched are the words behind the first place.
             let place = select_unpredictable(is_known, found as u32, 1).wrapping_sub(1);

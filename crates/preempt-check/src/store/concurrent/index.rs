@@ -8,11 +8,11 @@
 //! Invariant: between the home of a tag and an entry with it there is no free slot, and never more than [`FURTHEST`] others.
 
 use super::super::StoreFull;
-use super::super::pages;
 use super::directory::{Crowded, Directory, HEADER, Layout, Room, Segment, Table, WORDS};
 use super::readers::{ManyReaders, Reading};
 pub(super) use crate::platform::FURTHEST_SLOT as FURTHEST;
 use crate::platform::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::store::memory::pages;
 use preempt_core::Contention;
 
 /// Slots of a cache line.
@@ -160,7 +160,7 @@ impl Layout for Words {
             }
             let tag = (entry >> 32) as u32;
             let (half, home) = (choose(tag), home(tag));
-            // Nobody else knows the halves yet.
+            // No other thread knows the halves yet.
             let mut slots = (0..=FURTHEST).map(|at| &halves[half].words[behind(home, at)]);
             match slots.find(|slot| slot.load(Ordering::Relaxed) == 0) {
                 Some(slot) => slot.store(entry, Ordering::Relaxed),

@@ -1,7 +1,7 @@
 //! Stores that several threads fill together.
 //!
 //! What they have in common: a thread writes what it adds where no other thread writes, and publishes it by a single
-//! compare-and-swap in an index, so that readers see either nothing or all of it and nobody waits. Indexes grow in small
+//! compare-and-swap in an index, so that readers see either nothing or all of it and no thread waits. Indexes grow in small
 //! segments, one at a time (`directory.rs`); the one moment of exclusion is when the directory of these doubles
 //! ([`readers::ManyReaders`]).
 //!
@@ -38,7 +38,7 @@ pub(crate) trait ConcurrentStore: Sync {
     /// For the thread with this number.
     fn local(&self, thread: usize) -> Self::Local;
 
-    /// Whether [`ConcurrentStore::load`] works. Otherwise who inserts a state must keep its bytes.
+    /// Whether [`ConcurrentStore::load`] works. Otherwise a thread that inserts a state must keep its bytes.
     fn keeps_states(&self) -> bool {
         true
     }

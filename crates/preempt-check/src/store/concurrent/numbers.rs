@@ -1,6 +1,6 @@
 //! A numbered set of keys for several threads, the building block of tree compression.
 //!
-//! As [`Numbered`](super::super::pairs::Numbered): keys lie in the order of their numbers, and an index of four bytes per
+//! As [`Numbered`](crate::store::tree::pairs::Numbered): keys lie in the order of their numbers, and an index of four bytes per
 //! entry, in cache lines of sixteen, leads to them. Threads take numbers in blocks, so that no two write keys to the same
 //! line; a key is written before its entry, two of which share an atomic word. Keys of one word are pairs of numbers, which lie
 //! [packed](Blocks). The index consists of the segments of an
@@ -12,9 +12,6 @@
 //! all entries before it were seen, and of several threads with the same key one succeeds and the others find its entry.
 
 use super::super::StoreFull;
-use super::super::lined::{LINE, lanes_equal};
-use super::super::packed::bits_of;
-use super::super::pages;
 use super::blocks::{Blocks, Widths};
 use super::directory::{Crowded, Directory, HEADER, Layout, Segment, Table, WORDS};
 use super::segments::{SEGMENT, SEGMENT_BITS, Segments};
@@ -22,6 +19,9 @@ use crate::platform::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 use crate::platform::{
     FURTHEST_LINE as FURTHEST, LEAST_BITS, NUMBER_BLOCK as BLOCK, RECENT_KEYS as RECENT,
 };
+use crate::store::memory::pages;
+use crate::store::tree::lined::{LINE, lanes_equal};
+use crate::store::tree::packed::bits_of;
 use preempt_core::Contention;
 
 /// Words of a line.

@@ -1,8 +1,8 @@
 //! A value that many threads read all the time and one replaces now and then.
 //!
 //! A reader-writer lock would have all readers write to one cache line, which costs them more than what they read. Here
-//! each thread announces in a line of its own that it reads, and looks whether somebody wants to write. A writer
-//! says so, and waits until nobody reads. (Known as big-reader lock.)
+//! each thread announces in a line of its own that it reads, and looks whether another thread wants to write. A writer
+//! says so, and waits until no thread reads. (Known as big-reader lock.)
 //!
 //! What a thread reads it has read when its turn is over: so it can be found out, without anybody waiting, that all who may have
 //! seen something have [gone on](ManyReaders::have_gone_on) since.
@@ -51,7 +51,7 @@ impl<T> ManyReaders<T> {
         let mine = &self.turns[thread].0;
         let mut patience = Patience::default();
         loop {
-            // Nobody else writes here.
+            // No other thread writes here.
             let turns = mine.load(Ordering::Relaxed);
             assert!(turns.is_multiple_of(2), "a thread reads once at a time");
             mine.swap(turns + 1, Ordering::SeqCst);
@@ -65,7 +65,7 @@ impl<T> ManyReaders<T> {
         }
     }
 
-    /// Changes the value, once nobody reads it. The calling thread must not.
+    /// Changes the value, once no thread reads it. The calling thread must not.
     pub(crate) fn write<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
         let _alone = self.writers.lock().unwrap_or_else(PoisonError::into_inner);
         self.writing.store(true, Ordering::SeqCst);
@@ -76,7 +76,7 @@ impl<T> ManyReaders<T> {
                 patience.wait();
             }
         }
-        // SAFETY: no thread reads, and whoever wants to sees that somebody writes. Writers take turns.
+        // SAFETY: no thread reads, and one that wants to sees that another writes. Writers take turns.
         change(unsafe { &mut *self.value.get() })
     }
 }
@@ -116,7 +116,7 @@ impl<T> Deref for Reading<'_, T> {
 
     #[inline(always)]
     fn deref(&self) -> &T {
-        // SAFETY: this thread has announced that it reads, so nobody writes.
+        // SAFETY: this thread has announced that it reads, so no thread writes.
         unsafe { &*self.lock.value.get() }
     }
 }

@@ -1,12 +1,12 @@
 //! An array of atomic words that grows without moving, for several threads.
 //!
-//! Memory comes in segments, each taken from the system by whoever needs it first; a word never changes its address. What is
+//! Memory comes in segments, each taken from the system by the thread that needs it first; a word never changes its address. What is
 //! never written to takes no memory.
 
-use super::super::pages;
 use crate::platform::sync::OnceLock;
 use crate::platform::sync::atomic::AtomicU64;
 use crate::platform::{MOST_SEGMENTS, Words, words};
+use crate::store::memory::pages;
 
 pub(crate) use crate::platform::SEGMENT_BITS;
 

@@ -1,7 +1,7 @@
 //! The tree store that several threads fill together.
 //!
 //! States are made of quads and pairs as in [`Tree`](super::super::Tree), which are numbered by all threads in
-//! three sets (`numbers.rs`): one compare-and-swap for each part that nobody has met before, none for the others. A
+//! three sets (`numbers.rs`): one compare-and-swap for each part that was not met before, none for the others. A
 //! state is the number of its root. (Laarman, van de Pol and Weber's parallel tree; here the tables grow, as numbers are not
 //! places in a table.)
 //!
@@ -10,11 +10,6 @@
 //!
 //! Invariant: predecessor and class of a state are written before its number is published.
 
-use super::super::nodes::{self, AddNodes, Nodes, push_words, root_key};
-use super::super::pairs::{self, Keys};
-use super::super::quads::{Quad, Quads};
-use super::super::tree_shape::{LONG, word_count};
-use super::super::unfolded::Unfolded;
 use super::super::{Inserted, Pending, StateId, StoreFull};
 use super::directory::{Crowded, Directory, Room};
 use super::numbers::{LocalNumbers, Numbered, Numbers};
@@ -23,6 +18,11 @@ use super::segments::{SEGMENT, SEGMENT_BITS, Segments};
 use super::{ConcurrentStore, Place, Records, forget};
 use crate::platform::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::platform::sync::{Mutex, PoisonError};
+use crate::store::tree::nodes::{self, AddNodes, Nodes, push_words, root_key};
+use crate::store::tree::pairs::{self, Keys};
+use crate::store::tree::quads::{Quad, Quads};
+use crate::store::tree::tree_shape::{LONG, word_count};
+use crate::store::tree::unfolded::Unfolded;
 use preempt_core::Contention;
 
 /// An exact store for several threads with equal parts of states shared.
@@ -170,7 +170,7 @@ impl SharedTree {
             let accept = |number| part::<4>(&self.classes, number) == u64::from(class);
             let write = |number| {
                 match &self.records {
-                    // Who keeps records needs no predecessors.
+                    // A store with records needs no predecessors.
                     Some(records) => {
                         records.take(number as usize >> SEGMENT_BITS).ok_or(StoreFull)?;
                     }

@@ -1,9 +1,7 @@
 //! How many preemptions executions may have. An option is one entry; `combination.rs` says what belongs to it.
 
-use crate::arguments::combination::{
-    CARD, FILES, FINITE_ONLY, PROMELA_ONLY, SPREAD, SWARM_CHOOSES, options,
-};
-use crate::arguments::values::{Method, SearchOrder, StoreKind};
+use crate::arguments::combination::{CARD, SWARM_CHOOSES, options};
+use crate::arguments::values::{Method, SearchOrder};
 use preempt_verify::{Preemptions, Request};
 
 options! {
@@ -37,43 +35,6 @@ options! {
                 |r| r.has("gpu") => CARD,
             ],
         }
-        /// With --iterate: raise the bound by N + 1 at a time
-        #[arg(long, value_name = "N", default_value_t = 0)]
-        csb: u32 {
-            samples: [["--csb", "1"]],
-            refused: [
-                |r| r.boolean() => PROMELA_ONLY,
-                |r| !r.has("iterate") => "needs --iterate: it says by how much a bound grows",
-                |r| r.infinite() => FINITE_ONLY,
-            ],
-        }
-        /// Do not count switches away from a process all of whose steps lead back to the current path
-        #[arg(long)]
-        free_cycles: bool {
-            samples: [["--free-cycles"]],
-            refused: [
-                |r| r.boolean() => PROMELA_ONLY,
-                |r| r.in_files() => FILES,
-                |r| r.spreads() => SPREAD,
-                |r| !r.has("bound") => "needs --bound",
-                |r| r.reduces() => "needs --por off: the reduced search counts every switch",
-                |r| r.has("compat") => "cannot be combined with --compat spin",
-                |r| r.infinite() => FINITE_ONLY,
-            ],
-        }
-        /// Explore a state again when it is reached at a smaller depth
-        #[arg(long)]
-        shorten: bool {
-            samples: [["--shorten"]],
-            refused: [
-                |r| r.boolean() => PROMELA_ONLY,
-                |r| r.in_files() => FILES,
-                |r| r.spreads() => SPREAD,
-                |r| !r.has("bound") => "needs --bound: without one, the shortest is found anyway",
-                |r| r.stores(StoreKind::Bitstate) => "needs a store that recognises states",
-                |r| r.infinite() => FINITE_ONLY,
-            ],
-        }
     }
 }
 
@@ -82,11 +43,9 @@ impl BoundArguments {
     pub(crate) fn ask(&self, request: &mut Request) {
         request.preemptions = match (self.bound, self.iterate) {
             (Some(bound), _) => Preemptions::AtMost(bound),
-            (None, Some(last)) => Preemptions::Iterate { last, extra: self.csb },
+            (None, Some(last)) => Preemptions::Iterate { last },
             (None, None) => Preemptions::Any,
         };
-        request.free_cycles = self.free_cycles;
-        request.shorten = self.shorten;
     }
 
     /// The bound of the report.

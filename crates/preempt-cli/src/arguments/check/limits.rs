@@ -107,7 +107,6 @@ impl LimitArguments {
             None => Storage::Auto,
             Some(StoreKind::Exact) => Storage::Exact,
             Some(StoreKind::Tree) => Storage::Tree,
-            Some(StoreKind::ClearyTree) => Storage::ClearyTree,
             Some(StoreKind::Compact) => Storage::Compact,
             Some(StoreKind::Bitstate) => Storage::Bitstate { bits: self.bits, hashes: self.hashes },
         };

@@ -8,7 +8,8 @@ use crate::search::iterative::visit_log::{
 };
 use crate::search::iterative::visited_set::VisitedSet;
 use crate::search::shared::halt::Halt;
-use crate::store::{Pending, pages};
+use crate::store::Pending;
+use crate::store::memory::pages;
 use preempt_core::{ProcessId, Step, System};
 
 impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {

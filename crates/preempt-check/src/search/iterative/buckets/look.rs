@@ -7,7 +7,7 @@ use crate::search::iterative::visit_log::{Entry, MERGED, REVISIT};
 use crate::search::iterative::visited_set::VisitedSet;
 use crate::search::shared::halt::Halt;
 use crate::search::shared::visit_rule::Turn;
-use crate::store::pages;
+use crate::store::memory::pages;
 use preempt_core::engine::ProcessSelection;
 use preempt_core::{ProcessId, System};
 

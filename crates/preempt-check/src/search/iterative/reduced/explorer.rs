@@ -31,7 +31,7 @@ pub(super) trait Visits {
     fn forget_mover(&mut self, visit: u32);
 
     /// Others have to wait at a visit for one preemption more.
-    fn wait(&mut self, visit: u32);
+    fn wait(&mut self, at: CurrentVisit);
 
     /// A fault behind a visit and these steps.
     fn fault(&mut self, visit: u32, path: &[Step], fault: u32) -> Result<(), Halt>;
@@ -154,7 +154,7 @@ impl<'a, S: System + ?Sized> Explorer<'a, S> {
             }
         }
         if others_wait {
-            visits.wait(at.number);
+            visits.wait(at);
         }
         Ok(())
     }

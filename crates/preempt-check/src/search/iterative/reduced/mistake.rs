@@ -1,10 +1,10 @@
 //! Mistakes that are easily made about this reduction. Tests make each of them on purpose and must notice:
-//! what finds a mistake now finds it if somebody makes it in earnest.
+//! what finds a mistake now finds it if it is made in earnest.
 
 /// A mistake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Mistake {
-    /// As [HF] Fig. 5 without its credit: nobody's turn is ever owed to steps that ran ahead.
+    /// As [HF] Fig. 5 without its credit: no turn is ever owed to steps that ran ahead.
     NothingOwed,
     /// A last mover that lost its turn gets it back by the next step that runs ahead.
     TurnComesBack,
@@ -14,11 +14,11 @@ pub(super) enum Mistake {
     MeetingKeepsTurn,
     /// What runs ahead need not lead to a visit that is yet to be expanded.
     NoProviso,
-    /// A state from which somebody ran ahead counts as left for free.
+    /// A state from which a process ran ahead counts as left for free.
     AheadIsFree,
     /// What is learned later changes nothing about earlier visits.
     NeverJudgedAgain,
-    /// A visit covers all others at its count, whoever moved last.
+    /// A visit covers all others at its count, whatever the last movers.
     MoversForgotten,
 }
 

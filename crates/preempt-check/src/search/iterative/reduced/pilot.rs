@@ -6,9 +6,9 @@
 //! Invariant: a layer is counted only when all visits of the layer before were expanded.
 
 use super::explorer::{CurrentVisit, Explorer, Visits};
-use super::last_bound;
 use super::shard::{ArrivalOutcome, Shard, VisitOrigin};
 use crate::reduce::Signalled;
+use crate::search::iterative::phases::last_bound;
 use crate::search::shared::halt::Halt;
 use crate::store::{Exact, Store};
 use crate::{Budget, Options, Progress};
@@ -176,9 +176,9 @@ impl<T: Store> Visits for Layers<'_, T> {
         self.shard.visited.set_nobody(visit.state, visit.count.into());
     }
 
-    fn wait(&mut self, visit: u32) {
-        if u32::from(self.shard.log[visit as usize].count) < self.last {
-            self.queue.push_back(Item { number: visit, others: true });
+    fn wait(&mut self, at: CurrentVisit) {
+        if u32::from(at.count) < self.last {
+            self.queue.push_back(Item { number: at.number, others: true });
         }
     }
 

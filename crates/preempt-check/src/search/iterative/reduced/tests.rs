@@ -64,7 +64,7 @@ fn search<S: System + ?Sized>(system: &S, way: Way) -> Said {
     let options = Options {
         reduction: way.reduction,
         preemptions: match way.iterates {
-            true => Preemptions::Iterate { last: Some(way.bound), extra: 0 },
+            true => Preemptions::Iterate { last: Some(way.bound) },
             false => Preemptions::AtMost(way.bound),
         },
         assertions: way.assertions,
@@ -74,7 +74,7 @@ fn search<S: System + ?Sized>(system: &S, way: Way) -> Said {
     let mut store = Exact::new(1 << 28);
     let mut budget = Budget::unlimited();
     let Some(signalled) = signalled(system, way.pilot, &options) else { return Said::Idle };
-    match iterative_reduced(system, &mut store, &options, signalled, &mut budget) {
+    match iterative_reduced(system, &mut store, &options, &signalled, &mut budget) {
         Reduced::Undecided(_) => Said::Undecided,
         Reduced::Decided(finding) => match (&finding.counterexample, finding.bound) {
             (Some(found), _) => {
@@ -167,9 +167,7 @@ fn compare_others<S: System + ?Sized>(
         {
             let options = Options {
                 preemptions: match seed.is_multiple_of(3) && storage != Storage::Compact {
-                    true if search == Search::Auto => {
-                        Preemptions::Iterate { last: Some(bound), extra: 0 }
-                    }
+                    true if search == Search::Auto => Preemptions::Iterate { last: Some(bound) },
                     _ => Preemptions::AtMost(bound),
                 },
                 assertions,
@@ -440,7 +438,7 @@ fn the_chosen_rule_never_costs_much() {
                 let run = |signalled| {
                     let mut store = Exact::new(1 << 30);
                     let found =
-                        iterative_reduced(&system, &mut store, &options, signalled, &mut budget());
+                        iterative_reduced(&system, &mut store, &options, &signalled, &mut budget());
                     let (Reduced::Decided(f) | Reduced::Undecided(f)) = found;
                     told(&f)
                 };

@@ -88,9 +88,9 @@ impl Violations {
     }
 
     /// Hands over what was found.
-    pub(super) fn finish(self, counters: &mut Counters) {
+    pub(super) fn finish(&mut self, counters: &mut Counters) {
         counters.errors = self.errors;
-        counters.first = self.first.map(|(_, counterexample)| counterexample);
+        counters.first = self.first.take().map(|(_, counterexample)| counterexample);
     }
 }
 

@@ -2,11 +2,11 @@
 //!
 //! A package is first numbers of states, then their bytes, then their successors, then hashes of these.
 //!
-//! Invariant: what a package gives follows from its states alone, so it does not matter who expands it, or when. Where it
+//! Invariant: what a package gives follows from its states alone, so it does not matter which thread expands it, or when. Where it
 //! would (errors that may end the search), it says so, and the
 //! search expands these states itself.
 
-use super::super::events::Events;
+use crate::search::shared::events::Events;
 use crate::search::shared::expansion::Expander;
 use crate::search::shared::statistics::Counters;
 use crate::store::{Pending, Reader, StateId, Store, StoreFull};
@@ -34,21 +34,21 @@ pub(super) fn size(longest: usize) -> usize {
 pub(super) struct Package {
     /// The numbers of its states.
     pub(super) states: Range<usize>,
-    /// The states and where they end,
+    /// The states and where they end.
     bytes: Vec<u8>,
     ends: Vec<usize>,
-    /// and who sleeps in them, where anybody can.
+    /// The processes that sleep in each of them; empty in a search without sleep sets.
     sleepers: Vec<SleepSet>,
-    /// Where their successors are, after room for the beginning of a batch, and who sleeps in these,
+    /// Their successors, after room for the beginning of a batch, with the processes that sleep in these.
     pub(super) successors: Vec<u8>,
     pub(super) arrivals: Vec<Pending>,
     pub(super) sleep_sets: Vec<SleepSet>,
-    /// which of the states have hashed ones, since when the store is what it was then,
+    /// Of each state whether its successors are hashed, and the generation of the store by which they are.
     pub(super) hashed: Vec<bool>,
     pub(super) generation: u32,
-    /// what was counted up to the end of each state,
+    /// What was counted up to the end of each state.
     pub(super) counted: Vec<Counted>,
-    /// and what else happened, with the number of the state.
+    /// What else happened, with the number of the state.
     pub(super) cut: Option<(usize, Stop)>,
     pub(super) error: Option<(usize, Vec<Step>, Counterexample)>,
     /// The result must not be used: these states have to be expanded in their turn.
@@ -155,7 +155,7 @@ impl<'a, S: System + ?Sized> Expansion<'a, S> {
         }
     }
 
-    /// Expands all states of a package, unless `is_over` says after one of them that nobody needs it any more.
+    /// Expands all states of a package, unless `is_over` says after one of them that it is not needed any more.
     pub(super) fn run(&mut self, package: &mut Package, mut is_over: impl FnMut() -> bool) {
         std::mem::swap(&mut self.expander.successors.data, &mut package.successors);
         std::mem::swap(&mut self.expander.arrivals, &mut package.arrivals);

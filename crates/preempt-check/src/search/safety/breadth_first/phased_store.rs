@@ -30,7 +30,7 @@ impl<'a, 'b, T> PhasedStore<'a, 'b, T> {
         self.own = None;
     }
 
-    /// Waits until nobody reads.
+    /// Waits until no thread reads.
     pub(super) fn take_back(&mut self) {
         if self.own.is_none() {
             self.own = Some(self.lock.write().unwrap_or_else(PoisonError::into_inner));
@@ -38,7 +38,7 @@ impl<'a, 'b, T> PhasedStore<'a, 'b, T> {
     }
 }
 
-/// The store for one of those who read it.
+/// The store for a thread that reads it.
 pub(super) fn read<'a, 'b, T>(lock: &'a Lock<'b, T>) -> RwLockReadGuard<'a, &'b mut T> {
     lock.read().unwrap_or_else(PoisonError::into_inner)
 }
@@ -50,7 +50,7 @@ impl<T> Deref for PhasedStore<'_, '_, T> {
     fn deref(&self) -> &T {
         match &self.own {
             Some(own) => own,
-            None => unreachable!("while all threads read, nobody uses the store otherwise"),
+            None => unreachable!("while all threads read, none uses the store otherwise"),
         }
     }
 }
@@ -60,7 +60,7 @@ impl<T> DerefMut for PhasedStore<'_, '_, T> {
     fn deref_mut(&mut self) -> &mut T {
         match &mut self.own {
             Some(own) => own,
-            None => unreachable!("while all threads read, nobody uses the store otherwise"),
+            None => unreachable!("while all threads read, none uses the store otherwise"),
         }
     }
 }

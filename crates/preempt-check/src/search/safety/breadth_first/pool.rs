@@ -42,7 +42,7 @@ pub(super) struct Pool {
 
 #[derive(Default, Debug)]
 struct Shelf {
-    /// Packages that nobody has begun with, with their places in the group.
+    /// Packages that no thread has begun with, with their places in the group.
     todo: VecDeque<(usize, Task, Package)>,
     /// The group; nothing where a package is not back.
     group: Vec<Option<Package>>,
@@ -133,7 +133,7 @@ impl Pool {
         }
     }
 
-    /// Whether nobody needs what is still to be done.
+    /// Whether what is still to be done is not needed any more.
     pub(super) fn is_over(&self) -> bool {
         self.over.load(Ordering::Relaxed)
     }

@@ -3,7 +3,7 @@
 
 use super::helpers::Helpers;
 use super::{breadth_first, breadth_first_with};
-use crate::store::{Access, Adaptive, Bitstate, Compact, Exact, Store, Tree};
+use crate::store::{Adaptive, Bitstate, Compact, Exact, Store, Tree};
 use crate::{Budget, Finding, Options, Reduction};
 use preempt_core::{
     Describe, Enabled, Fault, FaultKind, Independence, Outcome, ProcessId, Step, Stop, System,
@@ -158,11 +158,7 @@ fn helpers_change_nothing() {
         compare(&|helpers| said(run(&graph, &mut Tree::new(usize::MAX), &options, helpers)));
         for limit in [80_000, 200_000] {
             compare(&|helpers| said(run(&graph, &mut Adaptive::new(limit), &options, helpers)));
-            let make = || Adaptive::with_access(limit, Access::Membership);
-            compare(&|helpers| said(run(&graph, &mut make(), &options, helpers)));
         }
-        let cleary = || Adaptive::compressed(usize::MAX, Access::Membership);
-        compare(&|helpers| said(run(&graph, &mut cleary(), &options, helpers)));
         compare(&|helpers| said(run(&graph, &mut Exact::new(40_000), &options, helpers)));
         compare(&|helpers| said(run(&graph, &mut Compact::new(1 << 24, true), &options, helpers)));
         compare(&|helpers| said(run(&graph, &mut Bitstate::new(16, 3), &options, helpers)));

@@ -22,7 +22,7 @@ use super::helpers::GROUP;
 use super::package::{self, BATCH, Counted, Expansion, Package, STATES};
 use super::phased_store::{self, Lock};
 use super::pool::{EndForAll, Next, Pool, Task};
-use crate::store::{Reader, StateId, Store, StoreFull};
+use crate::store::{Reader, Store, StoreFull};
 use crate::{Budget, Options, Progress};
 use preempt_core::{Stop, System};
 
@@ -46,7 +46,7 @@ struct Worker<'a, 'b, 'c, S: ?Sized, T> {
 }
 
 impl<S: System + ?Sized, T: Store> Worker<'_, '_, '_, S, T> {
-    /// Works on a package, unless `is_over` says during its expansion that nobody needs it any more.
+    /// Works on a package, unless `is_over` says during its expansion that it is not needed any more.
     fn work(&mut self, task: Task, package: &mut Package, is_over: impl FnMut() -> bool) {
         match task {
             Task::Load => {
@@ -205,8 +205,6 @@ impl<S: System + ?Sized, T: Store> BreadthFirst<'_, '_, S, T> {
         }
         self.helpers.largest = self.helpers.largest.max(package.bytes());
         let inserted = self.insert_package(&mut package, budget);
-        self.keep_erroneous();
-        self.store.release(StateId(self.head as u32));
         if let Some(stop) = inserted? {
             return Ok(Some(self.stop(stop)));
         }

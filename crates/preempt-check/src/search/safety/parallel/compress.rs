@@ -82,7 +82,7 @@ struct Work<'a, 'b> {
     exact: &'a SharedExact,
     tree: &'a SharedTree,
     segments: &'a [(usize, usize)],
-    /// The next segment that nobody has begun with.
+    /// The next segment that no thread has begun with.
     next: AtomicUsize,
     failed: AtomicBool,
     stop: Mutex<Option<Stop>>,

@@ -9,7 +9,7 @@ use preempt_core::Contention;
 use preempt_core::engine::SleepSet;
 use std::collections::VecDeque;
 
-/// A state that is not expanded yet, and who sleeps in it.
+/// A state that is not expanded yet, and the processes that sleep in it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting {
     pub(super) place: Place,
@@ -78,7 +78,7 @@ pub(super) struct Queues {
     by_level: bool,
 }
 
-/// A queue, and what it holds, so that nobody takes the lock of an empty one.
+/// A queue, and what it holds, so that no thread takes the lock of an empty one.
 #[derive(Default, Debug)]
 #[repr(align(128))]
 struct Queue {
@@ -130,7 +130,7 @@ impl Queues {
         })
     }
 
-    /// The lowest chunk of all, as far as can be seen. Nobody waits for chunks that others have in hand: where levels are
+    /// The lowest chunk of all, as far as can be seen. No thread waits for chunks that others have in hand: where levels are
     /// thin, that took five times as long, for two per cent fewer states.
     fn take_lowest(&self, thread: usize, contention: &mut Contention) -> Option<Chunk> {
         loop {

@@ -3,7 +3,7 @@
 //! A selection is enough if it leads to a state that is new or waits (`unexpanded.rs`). Following these successors, every
 //! step that was left for later is taken in the end. Where the store forgets states, only new ones count.
 //!
-//! Invariant: no step of a state is taken twice; what led to nothing new does not a moment later.
+//! Invariant: no step of a state is taken twice: steps that led to nothing new would lead to nothing new a moment later.
 
 use super::leftover::{Attempt, Try};
 use super::queues::{Chunk, Waiting};

@@ -1,7 +1,7 @@
 //! Which states are known to wait for their expansion, one bit each: with reduction, a step back to one of them leaves
 //! nothing for later for ever.
 //!
-//! The bit is set by who has stored a state, and cleared by who is about to expand it. Nobody knows anything of a state without a
+//! The bit is set by the thread that has stored a state, and cleared by the one that is about to expand it. Nothing is known of a state without a
 //! bit: it may be expanded, or stored a moment ago.
 //!
 //! Invariant: all bits change in one order for all threads (`SeqCst`). If a thread clears the bit of a state and then
@@ -55,7 +55,7 @@ impl Unexpanded {
         }
     }
 
-    /// Whether nobody has begun to expand this state, as far as is known.
+    /// Whether no thread has begun to expand this state, as far as is known.
     pub(super) fn contains(&self, place: Place) -> bool {
         self.word(place).is_some_and(|word| word.load(Ordering::SeqCst) & Self::bit(place) != 0)
     }

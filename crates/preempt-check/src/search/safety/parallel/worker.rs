@@ -1,6 +1,5 @@
 //! One thread of a parallel search: expands chunks of states and inserts their successors in batches.
 
-use super::super::events::Events;
 use super::found::Found;
 use super::leftover::{Leftover, Try};
 use super::queues::{Chunk, Waiting};
@@ -8,6 +7,7 @@ use super::team::{Part, Team};
 use crate::platform::sync::PoisonError;
 use crate::platform::sync::atomic::Ordering;
 use crate::reduce::{Gain, Selector};
+use crate::search::shared::events::Events;
 use crate::search::shared::expansion::Expander;
 use crate::search::shared::halt::Halt;
 use crate::search::shared::workers;

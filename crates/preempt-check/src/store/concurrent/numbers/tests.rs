@@ -6,7 +6,7 @@ use super::super::readers::ManyReaders;
 use super::*;
 
 fn hash([key]: [u64; 1]) -> u64 {
-    super::super::super::pairs::hash(key)
+    crate::store::tree::pairs::hash(key)
 }
 
 /// A line whose first words were loaded before others filled it: neither may an entry be put over one of those seen

@@ -1,17 +1,18 @@
 //! What threads find out about states before it is their turn to be inserted.
 //!
-//! While nobody changes a store, any number of threads may read it: load states that wait, and hash successors. The hash of a
+//! While no thread changes a store, any number of threads may read it: load states that wait, and hash successors. The hash of a
 //! tree is the root of a state; it is found if all parts of the state are known.
 //!
 //! Invariant: nothing is ever added here. So what a store becomes follows from the order of insertions alone, whoever has
 //! looked ahead, and how far.
 
-use super::nodes::{AddNodes, push_words, root_key};
-use super::parts::Parts;
-use super::quads::Quad;
-use super::tree_shape::word_count;
-use super::unfolded::Unfolded;
-use super::{Pending, StateId, StoreFull, nodes};
+use crate::store::tree::nodes;
+use crate::store::tree::nodes::{AddNodes, push_words, root_key};
+use crate::store::tree::parts::Parts;
+use crate::store::tree::quads::Quad;
+use crate::store::tree::tree_shape::word_count;
+use crate::store::tree::unfolded::Unfolded;
+use crate::store::{Pending, StateId, StoreFull};
 
 /// Instead of the number of a part that is not known, or has such a part. Numbers stay below it.
 const UNKNOWN: u32 = (1 << 31) - 1;
@@ -38,7 +39,7 @@ impl Reader {
     }
 
     /// Replaces `out` by a state with this root, of `length` bytes.
-    pub(super) fn load(
+    pub(in crate::store) fn load(
         &mut self,
         id: StateId,
         (root, length): (u64, usize),
@@ -57,7 +58,7 @@ impl Reader {
 
     /// Finds the roots of successors of a state with this root, see [`Unfolded::find_roots`]; says whether all their parts
     /// are known. If not no hash may be used.
-    pub(super) fn find_near(
+    pub(in crate::store) fn find_near(
         &mut self,
         id: StateId,
         (root, length): (u64, usize),
@@ -73,7 +74,7 @@ impl Reader {
 
     /// Finds the roots of states from their bytes. The root of a state whose parts are known goes into its hash, shifted and
     /// made odd; the hash of another becomes 0.
-    pub(super) fn find(&mut self, parts: &Parts, bytes: &[u8], batch: &mut [Pending]) {
+    pub(in crate::store) fn find(&mut self, parts: &Parts, bytes: &[u8], batch: &mut [Pending]) {
         let alike = |a: &Pending, b: &Pending| a.end - a.start == b.end - b.start;
         for some in batch.chunk_by_mut(alike).flat_map(|alike| alike.chunks_mut(TOGETHER)) {
             let stride = some.first().map_or(0, |first| word_count(first.end - first.start));

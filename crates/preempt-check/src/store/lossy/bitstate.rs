@@ -9,8 +9,8 @@
 //! chosen at random, so (set bits / 512)^k of that line is the chance that a state arriving now
 //! would have been missed.
 
-use super::lines::Lines;
-use super::{Inserted, StateId, Store, StoreFull};
+use crate::store::memory::lines::Lines;
+use crate::store::{Inserted, StateId, Store, StoreFull};
 
 /// A lossy store of fixed size.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl Bitstate {
 
 /// Calls `visit` with the word and the bit in it of every bit that a state sets in its line.
 #[inline(always)]
-pub(super) fn bits_of(hash: u64, hashes: u32, mut visit: impl FnMut(usize, u64)) {
+pub(in crate::store) fn bits_of(hash: u64, hashes: u32, mut visit: impl FnMut(usize, u64)) {
     // The line was chosen by the high bits of the hash: mix before using the rest.
     let mut bits = (hash ^ hash >> 32).wrapping_mul(0x9fb2_1c65_1e98_df25);
     bits ^= bits >> 28;

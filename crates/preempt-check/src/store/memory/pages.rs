@@ -109,7 +109,7 @@ pub(crate) fn release<T: Zero>(items: &mut [T], released: usize, end: usize) -> 
         let start = (base + released).next_multiple_of(HUGE_PAGE);
         let end = (base + end.min(items.len()) * size_of::<T>()) & !(HUGE_PAGE - 1);
         if start < end {
-            // SAFETY: the range lies inside `items`, which nobody else can see, and zeroes are values of its type. Should the
+            // SAFETY: the range lies inside `items`, which no other thread can see, and zeroes are values of its type. Should the
             // system refuse, nothing has changed.
             let done = unsafe {
                 libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_DONTNEED)

@@ -1,12 +1,12 @@
 //! How many words a state takes in a tree, and which of its parts make pairs.
 
 /// Shorter states have so few pairs that looking up all of them in batches is quicker.
-pub(super) const LONG: usize = 64;
+pub(in crate::store) const LONG: usize = 64;
 
 /// The words of a state of this length, with zeroes behind to make whole quads, at least two. So there
 /// are words in the quads only, and everywhere else numbers, which take fewer bits.
 #[inline(always)]
-pub(super) fn word_count(length: usize) -> usize {
+pub(in crate::store) fn word_count(length: usize) -> usize {
     length.div_ceil(16).max(2) * 4
 }
 
@@ -14,7 +14,7 @@ pub(super) fn word_count(length: usize) -> usize {
 /// all of the root's right side, nearly every state had a left side of its own: so that the last two
 /// words lie there, the odd word that makes quads whole comes first.
 #[inline(always)]
-pub(super) fn words_before(length: usize) -> usize {
+pub(in crate::store) fn words_before(length: usize) -> usize {
     usize::from(length.div_ceil(4) == 5)
 }
 
@@ -24,9 +24,9 @@ pub(super) fn words_before(length: usize) -> usize {
 /// nearly all, it is different in nearly every state, and has to be stored for each. Of nine quads the sides have six and three;
 /// if always the last one went up alone it would be eight and one.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pairing {
+pub(in crate::store) struct Pairing {
     below: usize,
-    pub(super) above: usize,
+    pub(in crate::store) above: usize,
     /// Whether the first number goes up alone.
     first_alone: bool,
     /// Whether it will be the first one on the next level with an odd number.
@@ -36,7 +36,7 @@ pub(super) struct Pairing {
 impl Pairing {
     /// From so many quads up to the root.
     #[inline(always)]
-    pub(super) fn levels(quads: usize) -> impl Iterator<Item = Pairing> {
+    pub(in crate::store) fn levels(quads: usize) -> impl Iterator<Item = Pairing> {
         let first = (quads > 2).then(|| Pairing::of(quads, false));
         std::iter::successors(first, |level| {
             (level.above > 2).then(|| Pairing::of(level.above, level.first_is_next))
@@ -56,7 +56,7 @@ impl Pairing {
 
     /// The first of the numbers that make this one, and whether there is a second.
     #[inline(always)]
-    pub(super) fn children(self, at: usize) -> (usize, bool) {
+    pub(in crate::store) fn children(self, at: usize) -> (usize, bool) {
         match self.first_alone {
             true if at == 0 => (0, false),
             true => (2 * at - 1, true),
@@ -66,7 +66,7 @@ impl Pairing {
 
     /// The number that this one is part of.
     #[inline(always)]
-    pub(super) fn parent(self, at: usize) -> usize {
+    pub(in crate::store) fn parent(self, at: usize) -> usize {
         (at + usize::from(self.first_alone)) / 2
     }
 }

@@ -1,4 +1,4 @@
-//! One state of a [tree](super::Tree) with the numbers of all its pairs, so that a successor is found
+//! One state of a [tree](crate::store::Tree) with the numbers of all its pairs, so that a successor is found
 //! by looking up only the pairs above the words that differ.
 //!
 //! Level 0 are the words of the state, level 1 the numbers of its quads; each further level has the
@@ -6,11 +6,11 @@
 //!
 //! Invariant: between calls the levels are those of the state `id`.
 
-use super::nodes::{AddNodes, Nodes, pair_key};
-use super::pairs::{self, Keys};
-use super::quads::{self, Quad, Quads};
-use super::tree_shape::{Pairing, word_count, words_before};
-use super::{Pending, StateId, StoreFull};
+use crate::store::tree::nodes::{AddNodes, Nodes, pair_key};
+use crate::store::tree::pairs::{self, Keys};
+use crate::store::tree::quads::{self, Quad, Quads};
+use crate::store::tree::tree_shape::{Pairing, word_count, words_before};
+use crate::store::{Pending, StateId, StoreFull};
 
 /// A state in its parts.
 #[derive(Default, Debug)]

@@ -6,8 +6,8 @@
 //!
 //! Invariant: every fingerprint is in the [index](Ordered) once, and there in order.
 
-use super::ordered::{Ordered, PACE};
-use super::{Inserted, StateId, Store, StoreFull};
+use crate::store::exact::ordered::{Ordered, PACE};
+use crate::store::{Inserted, StateId, Store, StoreFull};
 
 /// A lossy store of 64-bit hashes.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Compact {
 
     /// How many entries of the index were moved so far.
     #[cfg(test)]
-    pub(super) fn moves(&self) -> usize {
+    pub(in crate::store) fn moves(&self) -> usize {
         self.index.moves
     }
 

@@ -8,7 +8,7 @@
 //! Invariant: pair `n` of a chunk lies in the bits from `n * (left + right)` on behind the chunk's start, and one word lies behind
 //! the last.
 
-use super::pages;
+use crate::store::memory::pages;
 
 /// Pairs of a chunk; a multiple of 64, so that chunks begin with a word.
 const CHUNK: usize = 1 << 12;
@@ -171,13 +171,13 @@ impl Packed {
 
 /// So many ones, up to 64.
 #[inline(always)]
-pub(super) fn mask(bits: u32) -> u64 {
+pub(in crate::store) fn mask(bits: u32) -> u64 {
     u64::MAX.checked_shr(64 - bits).unwrap_or(0)
 }
 
 /// How many bits a number has.
 #[inline(always)]
-pub(super) fn bits_of(number: u64) -> u32 {
+pub(in crate::store) fn bits_of(number: u64) -> u32 {
     u64::BITS - number.leading_zeros()
 }
 

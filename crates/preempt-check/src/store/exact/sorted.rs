@@ -4,7 +4,7 @@
 //! first, without a branch, into states whose tag is known and the others; each list is then dealt with
 //! by a loop that nearly always goes the same way. This made searches up to 17 % faster.
 
-use super::Pending;
+use crate::store::Pending;
 
 /// The numbers of the states of a batch, in two lists.
 #[derive(Default, Debug)]

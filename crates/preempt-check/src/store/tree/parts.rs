@@ -1,49 +1,43 @@
-//! What the states of a [tree](super::Tree) are made of: quads and pairs, each numbered once, for one thread.
+//! What the states of a [tree](crate::store::Tree) are made of: quads and pairs, each numbered once, for one thread.
 
-use super::StoreFull;
-use super::nodes::{AddNodes, Nodes, pair_key, push_words, root_key};
-use super::packed::bits_of;
-use super::pairs::{self, Keys, Numbered, Pairs};
-use super::quads::{self, Quad, Quads};
-use super::tree_shape::{Pairing, word_count};
+use crate::store::StoreFull;
+use crate::store::tree::nodes::{AddNodes, Nodes, pair_key, push_words, root_key};
+use crate::store::tree::pairs::{self, Keys, Numbered, Pairs};
+use crate::store::tree::quads::{self, Quad, Quads};
+use crate::store::tree::tree_shape::{Pairing, word_count};
 
 /// What the states are made of.
 #[derive(Debug)]
-pub(super) struct Parts {
+pub(in crate::store) struct Parts {
     leaves: Numbered<Quads>,
     /// Pairs of numbers of quads or pairs.
     inner: Pairs,
     /// The memory of both.
-    pub(super) limit: usize,
+    pub(in crate::store) limit: usize,
 }
 
 impl Parts {
-    pub(super) fn new(limit: usize) -> Self {
+    pub(in crate::store) fn new(limit: usize) -> Self {
         Parts { leaves: Numbered::new(), inner: Pairs::new(), limit }
     }
 
     #[inline(always)]
-    pub(super) fn bytes(&self) -> usize {
+    pub(in crate::store) fn bytes(&self) -> usize {
         self.leaves.bytes() + self.inner.bytes()
     }
 
-    /// The bits of the largest number.
-    pub(super) fn number_bits(&self) -> u32 {
-        bits_of(self.leaves.len().max(self.inner.len()) as u64)
-    }
-
     #[inline(always)]
-    pub(super) fn find_quad(&self, hash: u64, quad: Quad) -> Option<u32> {
+    pub(in crate::store) fn find_quad(&self, hash: u64, quad: Quad) -> Option<u32> {
         self.leaves.find(hash, quad, |_| true).ok()
     }
 
     #[inline(always)]
-    pub(super) fn find_pair(&self, hash: u64, pair: u64) -> Option<u32> {
+    pub(in crate::store) fn find_pair(&self, hash: u64, pair: u64) -> Option<u32> {
         self.inner.find(hash, pair, |_| true).ok()
     }
 
     /// The root of a state, if all its parts are known.
-    pub(super) fn find_root(&self, state: &[u8]) -> Option<u64> {
+    pub(in crate::store) fn find_root(&self, state: &[u8]) -> Option<u64> {
         let mut words = Vec::new();
         push_words(state, word_count(state.len()), &mut words);
         let quads = words.len() / 4;

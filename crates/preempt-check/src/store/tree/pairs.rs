@@ -4,16 +4,17 @@
 //! Keys lie [packed](Packed), or as they are, in the order of their numbers; an [index](Lined) of four bytes per entry leads to
 //! them.
 //!
-//! **Growth** is gradual, as in [`ordered`](super::ordered): a crowded index gets a somewhat larger successor, to which the
+//! **Growth** is gradual, as in [`ordered`](crate::store::exact::ordered): a crowded index gets a somewhat larger successor, to which the
 //! entries of some lines are moved now and then, in the order of lines, so that one number says of every hash which of the
 //! two it belongs to. Entries do not say their hash, so it is computed from the key again; that is a fetch from memory each,
 //! which prefetching hides.
 //!
 //! Invariant: hashes whose upper half is below the boundary are in the new index, all others in the old one.
 
-use super::lined::{LINE, Lined, used};
-use super::packed::Packed;
-use super::{StoreFull, pages};
+use crate::store::StoreFull;
+use crate::store::memory::pages;
+use crate::store::tree::lined::{LINE, Lined, used};
+use crate::store::tree::packed::Packed;
 
 /// A list of keys.
 pub(crate) trait Keys: Default {
@@ -125,11 +126,6 @@ impl<K: Keys> Numbered<K> {
 
     pub(crate) fn len(&self) -> usize {
         self.keys.len()
-    }
-
-    /// The keys alone.
-    pub(crate) fn into_keys(self) -> K {
-        self.keys
     }
 
     #[inline(always)]
@@ -339,8 +335,8 @@ pub(crate) fn hash(key: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::quads::Quads;
     use super::*;
+    use crate::store::tree::quads::Quads;
     use std::collections::HashMap;
 
     /// Adds keys, some of them several times, and compares with a map at all stages of the growth.

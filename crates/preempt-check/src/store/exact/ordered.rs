@@ -14,17 +14,17 @@
 //! Invariants: tags never decrease along a table; an entry lies at its tag's slot or behind it with no free slot in
 //! between; tags below the boundary are in the new table, all others in the old one; the last two slots are free.
 
-use super::pages;
+use crate::store::memory::pages;
 use std::ops::Range;
 
 /// Free slots behind the last computed one, so that probing need not wrap around.
 const MARGIN: usize = 1 << 10;
 /// So many slots are moved in a step.
-pub(super) const STEP: usize = 1 << 11;
+pub(in crate::store) const STEP: usize = 1 << 11;
 /// How many insertions may follow on a step before the next one: a table is moved while a thirty-second of its slots fill.
-pub(super) const PACE: usize = STEP / 32;
+pub(in crate::store) const PACE: usize = STEP / 32;
 /// Tables of so many slots are moved in one go: in less time than a page fault of a large one takes.
-pub(super) const SMALL: usize = 1 << 14;
+pub(in crate::store) const SMALL: usize = 1 << 14;
 /// Tables below this many bytes get their pages at once.
 const SMALL_BYTES: usize = 2 << 20;
 /// Tags are below this.
@@ -32,7 +32,7 @@ const TAGS: u64 = 1 << 32;
 
 /// The index.
 #[derive(Debug)]
-pub(super) struct Ordered {
+pub(in crate::store) struct Ordered {
     table: Table,
     /// The table before, while its entries are moved.
     old: Table,
@@ -44,7 +44,7 @@ pub(super) struct Ordered {
     version: usize,
     /// How many entries were moved.
     #[cfg(test)]
-    pub(super) moves: usize,
+    pub(in crate::store) moves: usize,
 }
 
 #[derive(Default, Debug)]
@@ -112,7 +112,7 @@ fn zeroed<T: Copy + Default>(length: usize) -> Vec<T> {
 
 impl Ordered {
     /// An empty index; in a numbered one every entry has a number beside it.
-    pub(super) fn new(capacity: usize, numbered: bool) -> Self {
+    pub(in crate::store) fn new(capacity: usize, numbered: bool) -> Self {
         Ordered {
             table: Table::new(capacity, numbered),
             old: Table::default(),
@@ -125,18 +125,18 @@ impl Ordered {
     }
 
     /// How many slots tags belong to.
-    pub(super) fn capacity(&self) -> usize {
+    pub(in crate::store) fn capacity(&self) -> usize {
         self.table.capacity
     }
 
     /// Slots that were found before stay what they are, but for insertions in front of them, while this does.
     #[inline(always)]
-    pub(super) fn version(&self) -> usize {
+    pub(in crate::store) fn version(&self) -> usize {
         self.version
     }
 
     /// Memory in use, in bytes.
-    pub(super) fn bytes(&self) -> usize {
+    pub(in crate::store) fn bytes(&self) -> usize {
         let all = self.table.bytes();
         if !self.is_moving() {
             return all;
@@ -147,7 +147,7 @@ impl Ordered {
     }
 
     /// How many bytes there are at most while the index grows to this capacity, and afterwards.
-    pub(super) fn bytes_to_grow(&self, capacity: usize) -> usize {
+    pub(in crate::store) fn bytes_to_grow(&self, capacity: usize) -> usize {
         (capacity + MARGIN) * self.table.width() + self.bytes().min(2 * pages::PIECE)
     }
 
@@ -158,27 +158,27 @@ impl Ordered {
 
     /// The slots among which an entry with this tag is, and the first of them where it can be.
     #[inline(always)]
-    pub(super) fn slots(&self, tag: u64) -> (&[u64], usize) {
+    pub(in crate::store) fn slots(&self, tag: u64) -> (&[u64], usize) {
         let table = self.table(tag);
         (&table.slots, table.slot(tag))
     }
 
     /// The number beside the slot of an entry with this tag.
     #[inline(always)]
-    pub(super) fn number(&self, tag: u64, at: usize) -> Option<u32> {
+    pub(in crate::store) fn number(&self, tag: u64, at: usize) -> Option<u32> {
         self.table(tag).numbers.get(at).copied()
     }
 
     /// Asks the processor to fetch the slot of a tag.
     #[inline(always)]
-    pub(super) fn prefetch(&self, tag: u64) {
+    pub(in crate::store) fn prefetch(&self, tag: u64) {
         let (slots, at) = self.slots(tag);
         pages::fetch(slots.as_ptr().wrapping_add(at));
     }
 
     /// Puts an entry into the first of these slots; what lies there moves up. The last one is free, and no other.
     #[inline(always)]
-    pub(super) fn put(&mut self, slots: Range<usize>, entry: u64, number: u32) {
+    pub(in crate::store) fn put(&mut self, slots: Range<usize>, entry: u64, number: u32) {
         let is_new = entry >> 32 < self.boundary;
         let table = if is_new { &mut self.table } else { &mut self.old };
         if !table.numbers.is_empty() {
@@ -195,7 +195,7 @@ impl Ordered {
 
     /// Makes room where the free slot for an entry with this tag is one of the last two.
     #[cold]
-    pub(super) fn lengthen(&mut self, tag: u64) {
+    pub(in crate::store) fn lengthen(&mut self, tag: u64) {
         match tag < self.boundary {
             true => self.table.lengthen(),
             false => self.old.lengthen(),
@@ -204,12 +204,12 @@ impl Ordered {
 
     /// Whether entries are being moved, so that [`Ordered::advance`] must be called at least every [`PACE`] insertions.
     #[inline(always)]
-    pub(super) fn is_moving(&self) -> bool {
+    pub(in crate::store) fn is_moving(&self) -> bool {
         !self.old.slots.is_empty()
     }
 
     /// Begins to move to a table of a larger capacity. Nothing may be moving.
-    pub(super) fn begin(&mut self, capacity: usize) {
+    pub(in crate::store) fn begin(&mut self, capacity: usize) {
         debug_assert!(!self.is_moving() && capacity >= self.capacity());
         let larger = Table::new(capacity, !self.table.numbers.is_empty());
         let is_small = self.table.capacity <= SMALL;
@@ -222,7 +222,7 @@ impl Ordered {
     }
 
     /// Moves the next entries.
-    pub(super) fn advance(&mut self) {
+    pub(in crate::store) fn advance(&mut self) {
         let (table, old) = (&mut self.table, &mut self.old);
         let all = old.slots.len();
         let mut end = (self.moved + STEP).min(all);

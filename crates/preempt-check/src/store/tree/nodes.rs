@@ -4,10 +4,10 @@
 //! equal pairs get equal numbers again, until two numbers are left, the *root*. Some numbers go up as they are ([`Pairing`]). Who
 //! numbers quads and pairs, for one thread or several, is not known here.
 
-use super::StoreFull;
-use super::pairs::{self, Keys};
-use super::quads::{self, Quad, Quads};
-use super::tree_shape::{Pairing, word_count, words_before};
+use crate::store::StoreFull;
+use crate::store::tree::pairs::{self, Keys};
+use crate::store::tree::quads::{self, Quad, Quads};
+use crate::store::tree::tree_shape::{Pairing, word_count, words_before};
 
 /// Numbered quads and pairs.
 pub(crate) trait Nodes {

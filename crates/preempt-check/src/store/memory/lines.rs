@@ -3,7 +3,7 @@
 //! An allocation begins somewhere inside a line, so that every block of 64 bytes would lie in two of
 //! them; this one begins where a line does.
 
-use super::pages;
+use crate::store::memory::pages;
 
 /// An array of lines of `N` items, which must make 64 bytes.
 #[derive(Debug)]

@@ -10,7 +10,7 @@
 //! Invariant: the mark of a state in a slot is its number, and an odd state has an empty slot; so marks
 //! stay what they are when another length turns out to be the usual one.
 
-use super::pages;
+use crate::store::memory::pages;
 
 /// Segments are this large, and no state may be larger. What is not used is address space only.
 const SEGMENT: usize = 1 << 26;

@@ -1,10 +1,10 @@
-//! A list of sixteen bytes each: the lowest parts of a [tree](super::Tree), four words at a time.
+//! A list of sixteen bytes each: the lowest parts of a [tree](crate::store::Tree), four words at a time.
 //!
 //! A tree of pairs all the way down would need two more numbers to be looked up for every four words.
 //! There are few different ones, so that they need not be packed.
 
-use super::pages;
-use super::pairs::{Keys, hash};
+use crate::store::memory::pages;
+use crate::store::tree::pairs::{Keys, hash};
 
 /// Four words, the first in the lowest bits of the first number.
 pub(crate) type Quad = [u64; 2];

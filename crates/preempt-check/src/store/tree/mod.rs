@@ -1,11 +1,9 @@
-//! Exact storage in about a dozen bytes per state, or in half of that, by sharing equal parts.
+//! Exact storage in about a dozen bytes per state, by sharing equal parts.
 //!
 //! A state is cut into quads of four words; equal quads get equal numbers, two neighbouring numbers
 //! make a pair, equal pairs get equal numbers again, and so on up to one root pair per state.
 //! Neighbouring states differ in few words, so almost all their pairs are shared: what a state
 //! costs is its root, two small numbers. (Blom, Lisser, van de Pol and Weber's recursive indexing; Laarman's tree tables.)
-//! How [roots](super::roots) are kept makes two stores of this one: [`Tree`], whose states have numbers, and [`ClearyTree`],
-//! the smaller.
 //!
 //! A successor is found from its predecessor by looking up only the pairs above what differs
 //! ([`Unfolded`]); the root found that way is what [`Store::hash_successors`] gives, shifted and made odd:
@@ -14,18 +12,28 @@
 //! Invariant: with the length of a state its shape is known, so the root number determines the
 //! bytes. Roots of different lengths are kept apart by a class.
 
-use super::nodes::{self, push_words, root_key};
-use super::packed::bits_of;
-use super::parts::Parts;
-use super::roots::{ClearyRoots, NumberedRoots, Roots};
-use super::tree_shape::{LONG, word_count};
-use super::unfolded::Unfolded;
-use super::{FrozenStore, Inserted, Pending, Reader, StateId, Store, StoreFull};
+pub(super) mod ahead;
+pub(super) mod lined;
+pub(super) mod nodes;
+pub(super) mod packed;
+pub(super) mod pairs;
+pub(super) mod parts;
+pub(super) mod quads;
+pub(super) mod roots;
+pub(super) mod tree_shape;
+pub(super) mod unfolded;
+
+use super::{Inserted, Pending, Reader, StateId, Store, StoreFull};
+use crate::store::tree::nodes::{push_words, root_key};
+use crate::store::tree::parts::Parts;
+use crate::store::tree::roots::Roots;
+use crate::store::tree::tree_shape::{LONG, word_count};
+use crate::store::tree::unfolded::Unfolded;
 
 /// An exact store with equal parts of states shared.
 #[derive(Debug)]
-pub struct Tree<R = NumberedRoots> {
-    roots: R,
+pub struct Tree {
+    roots: Roots,
     parts: Parts,
     /// The lengths that occur; a class is an index into it.
     lengths: Vec<usize>,
@@ -37,46 +45,11 @@ pub struct Tree<R = NumberedRoots> {
     hashes: Vec<u64>,
 }
 
-/// The same in about half of the memory, for searches that ask for no state but those they have yet to expand.
-pub type ClearyTree = Tree<ClearyRoots>;
-
 impl Tree {
     /// A store that may use `limit` bytes.
     pub fn new(limit: usize) -> Self {
-        Tree::with_roots(NumberedRoots::new(), limit)
-    }
-
-    /// Whether [`Tree::compress`] works: numbers of parts and classes of states together have at most 64 bits.
-    pub(crate) fn can_compress(&self) -> bool {
-        2 * self.parts.number_bits() + bits_of(self.lengths.len() as u64) + 3 <= u64::BITS
-    }
-
-    /// Whether [`Tree::compress`] pays: roots become less than half as large, and must be a good part of the whole for that to count.
-    pub(crate) fn pays_to_compress(&self) -> bool {
-        self.roots.bytes() >= self.parts.bytes() / 2
-    }
-
-    /// The same states in less memory. Those from `waiting` on can still be loaded. Numbers take three or four more bytes
-    /// per state; without them known states have [`StateId::UNKNOWN`].
-    pub(crate) fn compress(self, numbered: bool, waiting: StateId) -> ClearyTree {
-        let Tree { roots, parts, lengths, longest, limit, .. } = self;
-        let roots = roots.compress(numbered, waiting);
-        Tree { parts, lengths, longest, ..Tree::with_roots(roots, limit) }
-    }
-}
-
-impl ClearyTree {
-    /// A store that may use `limit` bytes. Numbers take three or four more bytes per state; without them
-    /// known states have [`StateId::UNKNOWN`].
-    pub fn compressed(limit: usize, numbered: bool) -> Self {
-        Tree::with_roots(ClearyRoots::new(numbered), limit)
-    }
-}
-
-impl<R: Roots> Tree<R> {
-    fn with_roots(roots: R, limit: usize) -> Self {
         Tree {
-            roots,
+            roots: Roots::new(),
             parts: Parts::new(limit),
             lengths: Vec::new(),
             longest: 0,
@@ -153,14 +126,12 @@ impl<R: Roots> Tree<R> {
         self.parts.limit = self.limit.saturating_sub(self.roots.bytes());
     }
 
-    /// Takes a state apart, if it can be loaded; says so.
-    fn unfold(&mut self, id: StateId) -> bool {
-        if self.parent.id == Some(id) {
-            return true;
+    /// Takes a state apart.
+    fn unfold(&mut self, id: StateId) {
+        if self.parent.id != Some(id) {
+            let (root, length) = self.root_of(id);
+            self.parent.unfold(id, root, length, &self.parts);
         }
-        let Some((root, length)) = self.root_of(id) else { return false };
-        self.parent.unfold(id, root, length, &self.parts);
-        true
     }
 
     /// Inserts states whose roots are known.
@@ -181,10 +152,10 @@ impl<R: Roots> Tree<R> {
         self.roots.insert(pair, class, || limit.saturating_sub(parts.bytes()))
     }
 
-    /// The root of a state and its length, if it can be loaded.
-    fn root_of(&self, id: StateId) -> Option<(u64, usize)> {
-        let (root, class) = self.roots.get(id)?;
-        Some((root, self.lengths[class]))
+    /// The root of a state and its length.
+    fn root_of(&self, id: StateId) -> (u64, usize) {
+        let (root, class) = self.roots.get(id);
+        (root, self.lengths[class])
     }
 
     /// The class and the root of a state whose parts are all known.
@@ -193,7 +164,8 @@ impl<R: Roots> Tree<R> {
         Some((self.parts.find_root(state)?, class))
     }
 }
-impl<R: Roots> Store for Tree<R> {
+
+impl Store for Tree {
     /// Roots are hashed, not bytes.
     #[inline(always)]
     fn hash(&self, _state: &[u8]) -> u64 {
@@ -209,10 +181,7 @@ impl<R: Roots> Store for Tree<R> {
         if !self.hashes_near() {
             return Ok(());
         }
-        if !self.unfold(parent) {
-            batch.iter_mut().for_each(|pending| pending.hash = 0);
-            return Ok(());
-        }
+        self.unfold(parent);
         self.divide_memory();
         self.parent.find_roots(bytes, batch, &mut self.parts)?;
         self.prefetch_ahead(batch);
@@ -230,8 +199,7 @@ impl<R: Roots> Store for Tree<R> {
             reader.find(&self.parts, bytes, batch);
             return true;
         }
-        let root = self.root_of(parent);
-        root.is_some_and(|root| reader.find_near(parent, root, &self.parts, (bytes, batch)))
+        reader.find_near(parent, self.root_of(parent), &self.parts, (bytes, batch))
     }
 
     #[inline]
@@ -278,35 +246,20 @@ impl<R: Roots> Store for Tree<R> {
     }
 
     fn load(&self, id: StateId, out: &mut Vec<u8>) -> bool {
-        let root = self.root_of(id);
-        if let Some((pair, length)) = root {
-            nodes::unfold(&self.parts, pair, length, out);
-        }
-        root.is_some()
+        let (root, length) = self.root_of(id);
+        nodes::unfold(&self.parts, root, length, out);
+        true
     }
 
     fn load_ahead(&self, reader: &mut Reader, id: StateId, out: &mut Vec<u8>) -> bool {
-        let root = self.root_of(id);
-        if let Some(root) = root {
-            reader.load(id, root, &self.parts, out);
-        }
-        root.is_some()
+        reader.load(id, self.root_of(id), &self.parts, out);
+        true
     }
 
     fn load_parent(&mut self, id: StateId, out: &mut Vec<u8>) -> bool {
-        let known = self.unfold(id);
-        if known {
-            self.parent.bytes(out);
-        }
-        known
-    }
-
-    fn release(&mut self, before: StateId) {
-        self.roots.release(before);
-    }
-
-    fn settle(&mut self) -> Option<&dyn FrozenStore> {
-        self.roots.settle().then_some(self)
+        self.unfold(id);
+        self.parent.bytes(out);
+        true
     }
 
     fn loads_fast(&self) -> bool {
@@ -323,24 +276,5 @@ impl<R: Roots> Store for Tree<R> {
 
     fn set_limit(&mut self, bytes: usize) {
         self.limit = bytes;
-    }
-}
-
-impl<R: Roots> FrozenStore for Tree<R> {
-    fn places(&self) -> usize {
-        self.roots.fields()
-    }
-
-    fn find(&self, state: &[u8]) -> Option<usize> {
-        let (pair, class) = self.known_root(state)?;
-        self.roots.field(pair, class)
-    }
-
-    fn load_at(&self, place: usize, out: &mut Vec<u8>) -> bool {
-        let root = self.roots.in_field(place);
-        if let Some((pair, class)) = root {
-            nodes::unfold(&self.parts, pair, self.lengths[class], out);
-        }
-        root.is_some()
     }
 }

@@ -5,11 +5,15 @@
 //!
 //! Invariant: there is one entry in the index for each state, with the upper half of its hash as the tag.
 
-use super::arena::Arena;
+pub(super) mod ordered;
+pub(super) mod sorted;
+
 use super::hash::Quick;
-use super::ordered::{Ordered, PACE};
-use super::sorted::Sorted;
-use super::{Inserted, Pending, Reader, StateId, Store, StoreFull, Tree, pages};
+use super::{Inserted, Pending, Reader, StateId, Store, StoreFull, Tree};
+use crate::store::exact::ordered::{Ordered, PACE};
+use crate::store::exact::sorted::Sorted;
+use crate::store::memory::arena::Arena;
+use crate::store::memory::pages;
 
 /// An exact store with the states in full.
 #[derive(Debug)]
