@@ -1,6 +1,6 @@
 //! Where a program takes a lock of Rust's `Mutex`: calls that can be searched as one step.
 //!
-//! std takes such a lock by a comparison that succeeds if nobody holds it. If it fails, the thread looks again, writes that it
+//! std takes such a lock by a comparison that succeeds if no thread holds it. If it fails, the thread looks again, writes that it
 //! waits, and sleeps until it is woken; then it tries again. No thread but those that take the lock can tell all this from
 //! waiting until it is free, and a lock that is free has one value only, 0. So the comparison alone can stand for
 //! `Mutex::lock`, if it waits until it succeeds: what std does meanwhile is most of what there is to search in a program with
