@@ -7,8 +7,8 @@
 //! searching with two processes. Prints `benches/NATIVE.md`.
 
 use anyhow::{Context, Result, bail};
-use preempt_run::found::Found;
-use preempt_run::{Backend, Failure, Language, Options, Search, compile, run, runtime};
+use clap::Parser;
+use preempt_run::{Failure, Language, Options, SearchOptions, compile, run, runtime};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -22,19 +22,15 @@ const PROGRAMS: [(&str, &str); 4] = [
     ("chase_lev", "2 threads, weak memory orders, stale choices"),
 ];
 /// Searches that are measured with one process and with two: a program, and how it is executed.
-const TOGETHER: [(&str, Backend, &str); 3] = [
-    ("models/native/wsq.c", Backend::Restart, "restart"),
-    ("benches/native/busy.c", Backend::Restart, "restart"),
-    ("benches/native/busy.c", Backend::Fork, "fork"),
+const TOGETHER: [(&str, &str); 3] = [
+    ("models/native/wsq.c", "restart"),
+    ("benches/native/busy.c", "restart"),
+    ("benches/native/busy.c", "fork"),
 ];
 /// The bound of these searches.
 const BOUND: u32 = 2;
 /// Ways to execute, and how many executions are measured.
-const WAYS: [(Backend, &str, u64); 3] = [
-    (Backend::Restart, "restart", 100_000),
-    (Backend::Fork, "fork", 2_000),
-    (Backend::Threads, "threads", 1_000),
-];
+const WAYS: [(&str, u64); 3] = [("restart", 100_000), ("fork", 2_000), ("threads", 1_000)];
 
 fn main() -> Result<()> {
     let rounds = std::env::args().nth(1).map_or(Ok(5), |word| word.parse::<usize>())?;
@@ -65,7 +61,7 @@ fn table(root: &Path, folder: &Path, rounds: usize) -> Result<String> {
         let program = build(&source, &folder.join(name))?;
         let mut times = [const { Vec::new() }; WAYS.len()];
         for _ in 0..rounds {
-            for ((backend, _, executions), times) in WAYS.into_iter().zip(&mut times) {
+            for ((backend, executions), times) in WAYS.into_iter().zip(&mut times) {
                 times.push(measure(&program, backend, executions)?);
             }
         }
@@ -91,18 +87,18 @@ fn together(root: &Path, folder: &Path, rounds: usize, text: &mut String) -> Res
          | program | executed by | executions | one process | two processes | gain |\n\
          |---|---|---:|---:|---:|---:|\n"
     )?;
-    for (name, backend, way) in TOGETHER {
+    for (name, way) in TOGETHER {
         let program = build(&root.join(name), &folder.join(way))?;
         let mut times = [const { Vec::new() }; 2];
         let mut executions = 0;
         for _ in 0..rounds {
             for (threads, times) in [1, 2].into_iter().zip(&mut times) {
-                let bound = Some(BOUND);
-                let options = Options { backend, bound, threads, ..plain(&program) };
+                let words = format!("--backend {way} --bound {BOUND} --threads {threads}");
+                let options = options(&program, &words)?;
                 let begin = Instant::now();
-                let found = search(&options)?;
+                let executed = search(&options)?;
                 times.push(begin.elapsed().as_secs_f64());
-                executions = if threads == 1 { found.executions } else { executions };
+                executions = if threads == 1 { executed } else { executions };
             }
         }
         let [one, two] = times.map(median);
@@ -112,16 +108,27 @@ fn together(root: &Path, folder: &Path, rounds: usize, text: &mut String) -> Res
     Ok(())
 }
 
-fn plain(program: &Path) -> Options {
-    Options::new(program.to_path_buf(), Vec::new())
+/// The options of a search, as on a command line.
+fn options(program: &Path, words: &str) -> Result<Options> {
+    #[derive(Parser)]
+    #[command(no_binary_name = true)]
+    struct Words {
+        #[command(flatten)]
+        search: SearchOptions,
+    }
+    let Words { search } = Words::try_parse_from(words.split(' '))?;
+    let (arguments, folder, variables, budget) = (Vec::new(), None, None, false);
+    Ok(Options { program: program.to_path_buf(), arguments, folder, variables, budget, search })
 }
 
-fn search(options: &Options) -> Result<Found> {
-    run(options, &AtomicBool::new(false), None).map_err(|failure| match failure {
+/// Runs a search; gives its number of executions.
+fn search(options: &Options) -> Result<u64> {
+    let found = run(options, &AtomicBool::new(false), None).map_err(|failure| match failure {
         Failure::Input(message) | Failure::Bug(message) | Failure::Killed(message) => {
             anyhow::Error::msg(message)
         }
-    })
+    })?;
+    Ok(found.executions)
 }
 
 fn build(source: &Path, program: &Path) -> Result<PathBuf> {
@@ -142,18 +149,14 @@ fn build(source: &Path, program: &Path) -> Result<PathBuf> {
 }
 
 /// Microseconds of processor time per execution.
-fn measure(program: &Path, backend: Backend, executions: u64) -> Result<f64> {
-    let options = Options {
-        backend,
-        executions: Some(executions),
-        search: Search::Random(1),
-        ..plain(program)
-    };
+fn measure(program: &Path, backend: &str, executions: u64) -> Result<f64> {
+    let words = format!("--backend {backend} --executions {executions} --search random --seed 1");
+    let options = options(program, &words)?;
     let before = seconds_of_children();
-    let found = search(&options)?;
+    let executed = search(&options)?;
     let seconds = seconds_of_children() - before;
-    if found.executions != executions {
-        bail!("{} stopped after {} executions", program.display(), found.executions);
+    if executed != executions {
+        bail!("{} stopped after {executed} executions", program.display());
     }
     Ok(seconds * 1e6 / executions as f64)
 }
