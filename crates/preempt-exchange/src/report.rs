@@ -383,3 +383,71 @@ impl Found {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_is_read_as_it_was_written() {
+        let place = Place { file: "a \"b\".c".into(), line: 3 };
+        let trouble = Trouble {
+            kind: Kind::UseAfterFree,
+            message: "tabs\tand \u{1b} and ünits".into(),
+            pc: u64::MAX,
+            other: Some(Other { role: "freed".into(), pc: 7 }),
+            place: Some(place.clone()),
+            frames: vec![1, 2],
+        };
+        let access =
+            |write| Access { thread: 1, pc: 2, write, address: 3, step: 4, frames: vec![] };
+        let waits =
+            Waits { action: "lock".into(), pc: 1, address: 2, holder: Some(0), frames: vec![3] };
+        let source = Source { stale: true, fails: false, read: None, newest: Some(1), value: 9 };
+        let event = Event {
+            thread: 0,
+            pc: 1,
+            address: 2,
+            action: "load".into(),
+            number: true,
+            first: 3,
+            result: 4,
+            before: 5,
+            after: 6,
+            timeout: false,
+            preemption: true,
+            source: Some(source),
+            frames: vec![7],
+        };
+        let found = Found {
+            seconds: 0.25,
+            rows: vec![Row { stale: 1, bound: 2, graphs: 3, executions: 4 }],
+            modules: vec![Module { path: String::new(), base: 1 << 40 }],
+            unsupported: Some(trouble),
+            unfinished: Some(Standing { steps: 1, pc: 2, frames: vec![] }),
+            evidence: Some(Evidence {
+                kind: Kind::DataRace,
+                schedule: "p1.0x3".into(),
+                preemptions: 1,
+                stale: 0,
+                remedy: vec![Stronger { pc: 1, order: "memory_order_release".into() }],
+                diverged: false,
+                trouble: None,
+                race: Some([access(true), access(false)]),
+                threads: vec![Thread {
+                    start: 1,
+                    name: "t".into(),
+                    creation: vec![2],
+                    waits: Some(waits),
+                }],
+                events: vec![event],
+                panics: vec![Panic { thread: 0, message: "m".into(), place }],
+            }),
+            ..Found::without_report(Halt::Failure)
+        };
+        let text = serde_json::to_string(&found).expect("it is written");
+        let read: Found = serde_json::from_str(&text).expect("it is read");
+        assert_eq!(format!("{read:?}"), format!("{found:?}"));
+        assert!(serde_json::from_str::<Found>(&text.replace("\"racy\":0,", "")).is_err());
+    }
+}
