@@ -334,7 +334,12 @@ mod tests {
     #[test]
     fn what_the_command_line_says_reaches_the_library() {
         let words = ["--races", "off", "--time", "90s", "--values", "-1..5", "--iterate", "3"];
-        let request = Request { report: "r.json".into(), progress: true, options: parsed(&words) };
+        let request = Request {
+            report: "r.json".into(),
+            progress: true,
+            locks: vec![16],
+            options: parsed(&words),
+        };
         let text = serde_json::to_string(&request).expect("it is written");
         let read: Request = serde_json::from_str(&text).expect("it is read");
         assert_eq!(format!("{read:?}"), format!("{request:?}"));
