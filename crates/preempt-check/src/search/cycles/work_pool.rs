@@ -50,15 +50,17 @@ impl<W> Pool<W> {
     }
 
     fn put(&self, chunk: Vec<W>) {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push(chunk);
-        self.chunks.fetch_add(1, Ordering::Relaxed);
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.push(chunk);
+        self.chunks.store(waiting.len(), Ordering::Relaxed);
     }
 
     /// As [`Self::put`], to be taken after all others.
     #[cold]
     fn put_last(&self, chunk: Vec<W>) {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(0, chunk);
-        self.chunks.fetch_add(1, Ordering::Relaxed);
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.insert(0, chunk);
+        self.chunks.store(waiting.len(), Ordering::Relaxed);
     }
 
     #[inline]
@@ -66,8 +68,9 @@ impl<W> Pool<W> {
         if self.chunks.load(Ordering::Relaxed) == 0 {
             return None;
         }
-        let chunk = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        self.chunks.fetch_sub(usize::from(chunk.is_some()), Ordering::Relaxed);
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let chunk = waiting.pop();
+        self.chunks.store(waiting.len(), Ordering::Relaxed);
         chunk
     }
 
