@@ -34,6 +34,7 @@ mod library {
     }
 }
 mod program;
+mod random;
 fn main() {
     let mut words = std::env::args().skip(1);
     let seed: u64 = words.next().unwrap().parse().unwrap();
@@ -65,7 +66,10 @@ fn over_preempt(seed: u64) -> Option<Failed> {
 #[test]
 fn std_unmodified_has_the_verdicts_of_the_facade() {
     let text = include_str!("../../preempt/tests/hunt/program.rs");
-    let subject = Crate::new("", &[("src/main.rs", MAIN), ("src/program.rs", text)]);
+    let text = text.replace("use preempt_testing::Random;", "use crate::random::Random;");
+    let random = include_str!("../../preempt-testing/src/random.rs");
+    let files = [("src/main.rs", MAIN), ("src/program.rs", &text), ("src/random.rs", random)];
+    let subject = Crate::new("", &files);
     let first = number("PREEMPT_CARGO_HUNT_SEED", 0);
     let (mut right, mut equal) = (0, 0);
     // Mistakes were found by the last of these: a switch that costs a preemption was free; a thread waited for ever for a
