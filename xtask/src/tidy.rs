@@ -17,10 +17,9 @@ use std::process::Command;
 const LONGEST_FILE: usize = 600;
 
 /// What the manifest of a crate that others can use has to say.
-const PACKAGE: [&str; 9] = [
+const PACKAGE: [&str; 8] = [
     "description",
     "documentation",
-    "repository",
     "readme",
     "keywords",
     "categories",
