@@ -19,7 +19,7 @@ pub(crate) trait Rule<S: ?Sized> {
     /// Plans the steps of the state that was just entered.
     fn enter<V: Visited>(&mut self, system: &S, visited: &mut V, stack: &mut Stack, e: &Enabled);
 
-    /// Whether [`Rule::resume`] has more for this frame, whose agenda is done.
+    /// Whether [`Rule::resume`] has more for this frame, after its agenda is done.
     fn wants_resume(&self, _frame: &Frame) -> bool {
         false
     }

@@ -2,8 +2,8 @@
 //!
 //! A first search explores everything; when it leaves an accepting state, a second one looks for a way back to the path of the
 //! first (Courcoubetis, Vardi, Wolper and Yannakakis, with the colours of Schwoon and Esparza, `colours.rs`). A cycle is seen early: an
-//! edge between a cyan state and the last state of the path, one of them accepting, closes one. A state all of whose successors
-//! are red becomes red itself, without a second search.
+//! edge between a cyan state and the last state of the path, one of them accepting, closes one. If all successors of a
+//! state are red, it becomes red itself, without a second search.
 //!
 //! The loop is here, once; what a product state is, where its successors come from and how its colour is kept is behind
 //! [`ProductGraph`]: any system over any store (`nested.rs`), system states that product states share (`nested_shared.rs`), and a

@@ -169,7 +169,7 @@ struct Visited<N> {
 }
 
 impl<N> Frame<N> {
-    /// Of a state none of whose successors was looked at.
+    /// A frame for a state before any of its successors is looked at.
     fn new(node: Visited<N>, accepting: bool) -> Self {
         let known = OnPath { node, accepting, all_red: true };
         Frame { known, edge: 0, edges_end: 0, next_move: 0, moves_start: 0, moves_end: 0 }

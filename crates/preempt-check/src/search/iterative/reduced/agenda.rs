@@ -28,9 +28,9 @@ pub(super) const CHUNK: usize = 64;
 pub(super) struct Agenda {
     /// By count: visits that are yet to be expanded,
     open: Vec<VecDeque<u32>>,
-    /// and those whose last mover went on, while others have to wait for one preemption more.
+    /// and visits at which the last mover went on, while the other processes wait for one preemption more.
     kept: Vec<Vec<u32>>,
-    /// Those of the latter whose others get their turn.
+    /// Visits of the latter kind at which the other processes are run now.
     due: VecDeque<u32>,
     /// No visit with a lower count is open.
     lowest: usize,

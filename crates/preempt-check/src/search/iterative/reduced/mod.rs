@@ -18,7 +18,7 @@
 //! it leads to is yet to be expanded, and that changes with each visit.
 //!
 //! **Threads.** States are dealt out to shards by their hash, and a shard is locked while something is looked up or noted in it
-//! (one thread has one shard, for whose lock it never waits). So whether a visit is yet to be expanded is always known,
+//! (one thread has one shard, and never waits for its lock). So whether a visit is yet to be expanded is always known,
 //! whichever thread will expand it, and the proviso holds: along steps taken ahead visits begin to be expanded ever later. Each
 //! thread learns for itself what is signalled ahead. When a phase is done all that was learned is put together, and if that is
 //! more than some thread knew, last movers are judged again.
