@@ -35,6 +35,7 @@ impl Runtime {
     fn begin(&mut self) {
         self.trouble = None;
         self.unfinished = None;
+        self.pauses.begin_round();
         self.panics.clear();
         self.learnt = std::mem::take(&mut self.learnt_elsewhere);
         self.ended = false;
@@ -64,6 +65,7 @@ impl Runtime {
     /// Tells the strategy what the running thread did and where it stands.
     fn reach(&mut self, next: Next) {
         self.publish();
+        self.pauses.begin_round();
         self.shadow.next_segment();
         self.pulse += 1;
         let driver = self.driver;
@@ -273,12 +275,13 @@ fn lowest_in_use(stack: usize) -> usize {
 
 /// What the running thread has on its stack and in the registers that a call keeps, as a number: one that counts its rounds
 /// comes back with another one.
-fn remembered(stack: usize) -> Option<u64> {
+fn remembered(stack: usize, live: impl Iterator<Item = u64>) -> Option<u64> {
     let entered = ENTERED_WITH.load(Ordering::Relaxed);
     if entered > stack || stack - entered >= STACK {
         return None;
     }
     let mut hasher = FxHasher::default();
+    live.for_each(|register| hasher.write_u64(register));
     for register in &KEPT_REGISTERS {
         hasher.write_usize(register.load(Ordering::Relaxed));
     }
@@ -337,31 +340,38 @@ fn uses_memory(action: Action) -> bool {
 /// Lets other threads run. A thread that waits in a loop goes on when something it has read changes,
 /// or when no other thread can.
 pub(crate) fn yield_now(call_site: CallSite) {
-    give_way(false, call_site);
+    give_way(false, call_site, std::iter::empty());
+}
+
+/// The same at an instruction, where these registers are in use as well. Returns whether others could go on: a thread that has
+/// done nothing since it last gave way does not have to.
+pub(crate) fn pause(call_site: CallSite, live: impl Iterator<Item = u64>) -> bool {
+    give_way(false, call_site, live)
 }
 
 /// The same for a thread that sleeps: how long makes no difference.
 pub(crate) fn sleep_a_while(call_site: CallSite) {
-    give_way(true, call_site);
+    give_way(true, call_site, std::iter::empty());
 }
 
-fn give_way(sleeps: bool, call_site: CallSite) {
+fn give_way(sleeps: bool, call_site: CallSite, live: impl Iterator<Item = u64>) -> bool {
     let run = runtime().run();
     if !run.rules.watch {
         run.rules.watch = true;
         runtime().learnt = true;
     }
     if runtime().run().has_just_yielded() {
-        return;
+        return false;
     }
     let run = runtime().run();
     if run.is_probing() || run.is_suspect() {
-        let memory = remembered(runtime().me().stack);
+        let memory = remembered(runtime().me().stack, live);
         run.memory = memory;
         // What cannot be looked at may be something else each time.
         runtime().me().memory = memory.unwrap_or(runtime().pulse);
     }
     operation(Action::Yield, ObjectId::NONE, sleeps.into(), 0, call_site);
+    true
 }
 
 /// Makes a thread and runs it up to its first operation. The task must be prepared afterwards by

@@ -10,6 +10,7 @@ use crate::exempt::Exempt;
 use crate::idle::Idle;
 use crate::mappings::Mappings;
 use crate::objects::Objects;
+use crate::pauses::Pauses;
 use crate::shadow::Shadow;
 use crate::snapshot;
 use crate::stop_flag::stop_flag;
@@ -29,6 +30,7 @@ pub(crate) struct Runtime {
     pub(crate) options: SearchOptions,
     /// Return addresses of the calls that take a lock of Rust's std as one step, relative to the program.
     locks: Vec<usize>,
+    pub(crate) pauses: Pauses,
     /// The file that the report is written to.
     pub(crate) report: String,
     /// Whether the driver wants to know how far the search is.
@@ -154,7 +156,7 @@ impl Driver for Nobody {
 impl Runtime {
     /// Makes the runtime of this process.
     pub(crate) fn install(request: Request) {
-        let Request { report, progress, locks, options } = request;
+        let Request { report, progress, locks, pauses, options } = request;
         let input = options.input.as_ref();
         let runtime = Runtime {
             // No name of a file contains a zero.
@@ -164,6 +166,7 @@ impl Runtime {
             progress,
             options,
             locks,
+            pauses: Pauses::new(pauses),
             stop: stop_flag(),
             run: null_mut(),
             driver: null_mut::<Nobody>(),

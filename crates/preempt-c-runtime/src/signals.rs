@@ -2,11 +2,11 @@
 
 use crate::caller::call_site;
 use crate::dispositions::{self, KernelAction};
-use crate::entry::{SEARCH, is_program, select};
+use crate::entry::{ENTERED_WITH, KEPT_REGISTERS, SEARCH, is_program, select};
 use crate::runtime::runtime;
 use crate::signal_numbers::{FATAL, STOP, name};
 use crate::trouble::{Kind, Trouble};
-use crate::{context, idle, raw, snapshot, stop_flag, syscall_entry};
+use crate::{context, idle, pauses, raw, snapshot, stop_flag, syscall_entry};
 use std::arch::naked_asm;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -62,6 +62,13 @@ unsafe extern "C" fn handle(
         libc::SIGSYS => syscall_entry::divert(registers),
         libc::SIGALRM => watch(whose, pc, sp),
         STOP => stop_flag::stop(),
+        libc::SIGILL if runtime().pauses.contains(pc) => match whose {
+            SEARCH => pauses::pass(registers),
+            _ => {
+                set_kept_registers(registers);
+                pauses::divert(registers);
+            }
+        },
         _ if whose == SEARCH => {
             raw::write(2, b"preempt: ");
             raw::write(2, name(signal).as_bytes());
@@ -73,6 +80,16 @@ unsafe extern "C" fn handle(
         }
     }
     select(whose);
+}
+
+/// The program enters this library where it stands.
+fn set_kept_registers(registers: &[libc::greg_t]) {
+    use libc::{REG_R12, REG_R13, REG_R14, REG_R15, REG_RBP, REG_RBX, REG_RSP};
+    let kept = [REG_RBX, REG_RBP, REG_R12, REG_R13, REG_R14, REG_R15];
+    for (known, register) in KEPT_REGISTERS.iter().zip(kept) {
+        known.store(registers[register as usize] as usize, Ordering::Relaxed);
+    }
+    ENTERED_WITH.store(registers[REG_RSP as usize] as usize, Ordering::Relaxed);
 }
 
 fn describe(signal: i32, address: usize) -> String {

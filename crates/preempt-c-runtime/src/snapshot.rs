@@ -150,6 +150,11 @@ pub(crate) fn relative(address: usize) -> usize {
     address.wrapping_sub(memory.modules.first().map_or(0, |program| program.base))
 }
 
+/// The address that has this offset into the program.
+pub(crate) fn absolute(offset: usize) -> usize {
+    offset.wrapping_add(memory().modules.first().map_or(0, |program| program.base))
+}
+
 /// Whether an address is of the program's own code.
 #[inline]
 pub(crate) fn is_program_text(address: usize) -> bool {

@@ -91,6 +91,7 @@ unsafe extern "C" fn instead_of_main(
     unsafe { libc::fflush(std::ptr::null_mut()) };
     redirect::redirect(runtime.options.shows_output());
     signals::install();
+    runtime.pauses.write_over(runtime.backend);
     if matches!(runtime.backend, Backend::Restart | Backend::Here) {
         kernel::watch_this_process(runtime.options.seconds_of_patience());
     }

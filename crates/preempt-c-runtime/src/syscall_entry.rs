@@ -8,11 +8,11 @@
 //! Invariant: as after a system call, every register but `rax`, `rcx` and `r11` is as before.
 
 use crate::caller::call_site;
-use crate::kernel;
+use crate::{kernel, pauses};
 use std::arch::global_asm;
 
 /// Functions may use so many bytes below the stack pointer.
-const RED_ZONE: usize = 128;
+pub(crate) const RED_ZONE: usize = 128;
 
 unsafe extern "C" {
     /// Goes on as the program with the system call that the registers describe: its number and its arguments. Above the
@@ -89,6 +89,10 @@ global_asm!(
 extern "C" fn call(number: i64, arguments: *const [usize; 6], pc: usize, sp: usize) -> isize {
     // SAFETY: the entry has put them onto the stack.
     let arguments = unsafe { *arguments };
+    if number == pauses::NUMBER {
+        pauses::give_way(&arguments, sp);
+        return 0;
+    }
     kernel::decide(number, arguments, call_site(pc, sp))
 }
 
@@ -96,6 +100,11 @@ extern "C" fn call(number: i64, arguments: *const [usize; 6], pc: usize, sp: usi
 pub(crate) fn divert(registers: &mut [libc::greg_t]) {
     let sp = registers[libc::REG_RSP as usize] as usize;
     let pc = registers[libc::REG_RIP as usize] as usize;
+    enter(registers, pc, sp);
+}
+
+/// Lets the program go on with our function, which returns to `pc` with this stack pointer. `rax` says what is asked for.
+pub(crate) fn enter(registers: &mut [libc::greg_t], pc: usize, sp: usize) {
     let below = ((sp - RED_ZONE) & !15) - 16;
     // SAFETY: the program's own stack, below what it uses.
     unsafe { (below as *mut [usize; 2]).write([pc, sp]) };

@@ -319,6 +319,49 @@ fn pauses_and_limits_keep_their_order_if_asked_for() {
     }
 }
 
+/// What comes after a loop that gives up fails at once, so the program does not end.
+#[test]
+fn what_follows_a_loop_that_gives_up_is_explored() {
+    if !has("gcc") {
+        return;
+    }
+    for rounds in [1, 2, 3, 8, 9, 20, 100] {
+        for pause in ["", "sched_yield();", "__builtin_ia32_pause();", "usleep(1);"] {
+            let waits =
+                format!("for (int n = 0; n < {rounds} && !x; n++) {{ {pause} }} assert(x);");
+            let text = two("x = 1;", "", &waits);
+            let text = format!("#include <sched.h>\n#include <unistd.h>\n{text}");
+            check(&format!("presumes_{rounds}"), &text, &[], "assertion");
+        }
+    }
+}
+
+/// `pause` says that a loop waits: it gives way as `sched_yield` does, however often and wherever it is called.
+#[test]
+fn pauses_give_way() {
+    if !has("gcc") {
+        return;
+    }
+    let pause = "__builtin_ia32_pause();";
+    let reader = format!(
+        "while (atomic_fetch_add(&x, 2) & 1) {{ atomic_fetch_sub(&x, 2); {pause} }} atomic_fetch_sub(&x, 2);"
+    );
+    let writer = "int none = 0; if (atomic_compare_exchange_strong(&x, &none, 1)) { y = 1; atomic_fetch_and(&x, ~1); }";
+    check("a_reader_takes_itself_back", &two(&reader, writer, ""), &[], "holds");
+    let writer = "int none = 0; if (atomic_compare_exchange_strong(&x, &none, 1)) y = 1;";
+    check("a_writer_stays", &two(&reader, writer, ""), &[], "livelock");
+    let backoff = format!(
+        "for (int n = 1; atomic_exchange(&x, 1); n = n < 256 ? 2 * n : n) for (int i = 0; i < n; i++) {pause} data++; x = 0;"
+    );
+    check("backs_off", &two(&backoff, &backoff, ""), &[], "holds");
+    // Every register is as before.
+    let sum = format!(
+        "int a = p ? 1 : 2, b = a + y, c = b + y, d = c + y; double e = a; while (!x) {{ {pause} a += 0; e *= 1; }}\n\
+         assert(a + b + c + d == 8 && e == 2);"
+    );
+    check("registers_stay", &two("x = 1;", &sum, ""), &[], "holds");
+}
+
 /// A reader adds itself and takes itself away again while a writer is there. That this waits is not recognised; a hundred
 /// thousand steps are reported as such, and not for ever.
 #[test]

@@ -27,6 +27,8 @@ record! {
         /// Return addresses of the calls that take a lock of Rust's std as one step, relative to where the program is loaded, in
         /// order.
         pub locks: Vec<usize>,
+        /// Addresses of the program's `pause` instructions, likewise.
+        pub pauses: Vec<usize>,
         /// How it searches.
         pub options: SearchOptions,
     }
@@ -338,6 +340,7 @@ mod tests {
             report: "r.json".into(),
             progress: true,
             locks: vec![16],
+            pauses: vec![32],
             options: parsed(&words),
         };
         let text = serde_json::to_string(&request).expect("it is written");

@@ -14,6 +14,7 @@
 pub mod claim;
 pub mod compile;
 mod opaque;
+mod pauses;
 pub mod run;
 pub mod runtime;
 mod shown;

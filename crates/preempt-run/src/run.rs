@@ -1,6 +1,6 @@
 //! Starting a program that searches its own schedules, and waiting for its report.
 
-use crate::std_locks;
+use crate::{pauses, std_locks};
 use preempt_exchange::{
     Backend, Found, Halt, Kind, Request, SearchOptions, StdLocks, Trouble, VARIABLE,
 };
@@ -128,6 +128,7 @@ fn once(
             StdLocks::Whole => std_locks::locks(program),
             StdLocks::Steps => Vec::new(),
         },
+        pauses: pauses::pauses(program),
         options: options.search.clone(),
     };
     let request = serde_json::to_string(&request)

@@ -93,9 +93,11 @@ impl Run {
     /// Puts the final state back. Returns whether every thread has ended.
     pub fn end_epilogue(&mut self) -> bool {
         let finished = self.state.all_ended();
-        if let Some(epilogue) = self.epilogue.take() {
-            if let Some(probe) = &epilogue.probe {
-                self.names.set_loop(probe.key, Vec::new(), Conduct::Waits);
+        if let Some(mut epilogue) = self.epilogue.take() {
+            if let Some(probe) = epilogue.probe.take() {
+                // The program has ended, or fails: it has left the loop.
+                let conduct = probe.left();
+                self.learn(probe, conduct, false);
             }
             self.state = epilogue.state;
             self.path.truncate(epilogue.path);
@@ -145,7 +147,6 @@ impl Run {
         let thread = probe.thread;
         let thread_state = self.state.thread(thread);
         let operation = thread_state.operation;
-        let mut when = Vec::new();
         let mut blocked = false;
         let known = if thread_state.status != Status::Ready {
             Some(probe.left())
@@ -159,7 +160,7 @@ impl Run {
             } else {
                 // When others have moved it may turn out to be another loop.
                 blocked = true;
-                when.extend(epilogue.state.was(operation.object, false));
+                probe.others.extend(epilogue.state.was(operation.object, false));
                 probe.left()
             })
         } else {
@@ -172,22 +173,25 @@ impl Run {
             (probe.since > LONGEST_ROUND).then_some(Conduct::GoesOn)
         };
         if let Some(conduct) = known {
-            when.append(&mut probe.others);
-            if conduct == Conduct::GoesOn && probe.rounds.len() <= 1 && !blocked {
-                // It does not come to another yield, so this one is no place to wait.
-                when.clear();
-            }
-            if conduct == Conduct::Waits && probe.counts() {
-                self.names.note_cut(Cut::GivingUpLate);
-            }
-            self.names.set_loop(probe.key, when, conduct);
-            epilogue.probe = None;
+            let probe = epilogue.probe.take()?;
+            self.learn(probe, conduct, blocked);
             return None;
         }
         let result = self.state.apply(Move { thread, choice: 0 });
         self.last = thread;
         self.current = thread;
         Some(Command::Resume(thread, result))
+    }
+
+    /// How the loop that was tried out behaves is known.
+    fn learn(&mut self, probe: Probe, conduct: Conduct, blocked: bool) {
+        if conduct == Conduct::Waits && probe.counts() {
+            self.names.note_cut(Cut::GivingUpLate);
+        }
+        // Where it does not come to another yield, this one is no place to wait, whatever the others are.
+        let is_none = conduct == Conduct::GoesOn && probe.rounds.len() <= 1 && !blocked;
+        let when = if is_none { Vec::new() } else { probe.others };
+        self.names.set_loop(probe.key, when, conduct);
     }
 
     /// Nobody can move: lets the next blocked thread go on.
