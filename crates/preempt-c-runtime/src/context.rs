@@ -9,6 +9,9 @@ use crate::raw;
 use std::arch::{asm, naked_asm};
 use std::ffi::c_void;
 
+/// Functions may use so many bytes below the stack pointer.
+pub(crate) const RED_ZONE: usize = 128;
+
 /// Size of a coroutine's stack; memory is used when it is touched.
 pub(crate) const STACK: usize = 8 << 20;
 /// Size of what lies below a stack and cannot be touched.

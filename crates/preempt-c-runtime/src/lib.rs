@@ -58,6 +58,7 @@ mod objects;
 mod once;
 mod options;
 mod panics;
+mod pause_entry;
 mod pauses;
 mod plain;
 mod progress;

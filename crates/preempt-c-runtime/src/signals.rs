@@ -6,7 +6,7 @@ use crate::entry::{ENTERED_WITH, KEPT_REGISTERS, SEARCH, is_program, select};
 use crate::runtime::runtime;
 use crate::signal_numbers::{FATAL, STOP, name};
 use crate::trouble::{Kind, Trouble};
-use crate::{context, idle, pauses, raw, snapshot, stop_flag, syscall_entry};
+use crate::{context, idle, pause_entry, raw, snapshot, stop_flag, syscall_entry};
 use std::arch::naked_asm;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -63,10 +63,11 @@ unsafe extern "C" fn handle(
         libc::SIGALRM => watch(whose, pc, sp),
         STOP => stop_flag::stop(),
         libc::SIGILL if runtime().pauses.contains(pc) => match whose {
-            SEARCH => pauses::pass(registers),
+            SEARCH => pause_entry::pass(registers),
             _ => {
                 set_kept_registers(registers);
-                pauses::divert(registers);
+                let (pc, sp) = pause_entry::leave(registers);
+                syscall_entry::enter(registers, pc, sp);
             }
         },
         _ if whose == SEARCH => {

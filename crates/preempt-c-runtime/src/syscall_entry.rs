@@ -8,11 +8,9 @@
 //! Invariant: as after a system call, every register but `rax`, `rcx` and `r11` is as before.
 
 use crate::caller::call_site;
-use crate::{kernel, pauses};
+use crate::context::RED_ZONE;
+use crate::{kernel, pause_entry};
 use std::arch::global_asm;
-
-/// Functions may use so many bytes below the stack pointer.
-pub(crate) const RED_ZONE: usize = 128;
 
 unsafe extern "C" {
     /// Goes on as the program with the system call that the registers describe: its number and its arguments. Above the
@@ -89,8 +87,8 @@ global_asm!(
 extern "C" fn call(number: i64, arguments: *const [usize; 6], pc: usize, sp: usize) -> isize {
     // SAFETY: the entry has put them onto the stack.
     let arguments = unsafe { *arguments };
-    if number == pauses::NUMBER {
-        pauses::give_way(&arguments, sp);
+    if number == pause_entry::NUMBER {
+        pause_entry::give_way(&arguments, sp);
         return 0;
     }
     kernel::decide(number, arguments, call_site(pc, sp))
