@@ -37,15 +37,16 @@ pub(crate) fn object(runtime: &mut Runtime, address: usize, size: u8) -> u32 {
 /// The object of a number that is about to be overwritten by a store.
 ///
 /// What is in memory does not matter where it is the stack of the running thread and no other thread has written there: it
-/// is probably what other variables have left. If an operation reads it nevertheless, then see [`learn_covered`].
+/// is probably what other variables have left; nor where something was copied that is not initialised. If an operation reads it nevertheless, then see [`learn_covered`].
 ///
 /// [`learn_covered`]: crate::objects::Objects::learn_covered
 fn object_of_store(runtime: &mut Runtime, address: usize, size: u8) -> u32 {
     let by = runtime.current();
     let is_own = runtime.me().stack.wrapping_sub(address) < STACK;
     let index = find(runtime, address, size);
+    let is_garbage = runtime.objects.is_garbage(index);
     let details = runtime.objects.details(index);
-    if !is_own || details.untold.is_some_and(|write| write.by != by) {
+    if !is_garbage && (!is_own || details.untold.is_some_and(|write| write.by != by)) {
         return object(runtime, address, size);
     }
     details.used = true;

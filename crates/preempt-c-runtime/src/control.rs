@@ -72,8 +72,8 @@ impl Runtime {
         let goes_on = self.run().ending.is_none();
         // SAFETY: valid and exclusively ours for the same time as `run`.
         self.run().reach(next, unsafe { &mut *driver });
-        let strays = matches!(self.run().ending, Some(Ending::Nondeterminism(_)));
-        if strays && goes_on {
+        if let (Some(Ending::Nondeterminism(mismatch)), true) = (&self.run().ending, goes_on) {
+            self.learnt |= self.objects.learn_garbage(&mismatch.assigned);
             let pc = self.me().call_site.pc;
             self.strayed = Some(self.standing(pc));
         }

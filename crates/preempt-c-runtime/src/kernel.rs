@@ -118,6 +118,10 @@ fn policy(number: i64, arguments: &[usize; 6]) -> SyscallPolicy {
         libc::SYS_fcntl | libc::SYS_fstat if runtime().descriptors.contains(descriptor) => {
             SyscallPolicy::Make
         }
+        // As on a kernel that does not know them: programs have another way to do the same.
+        libc::SYS_io_uring_setup | libc::SYS_pidfd_open => {
+            SyscallPolicy::Answer(-(libc::ENOSYS as isize))
+        }
         _ if is_reading(number, arguments) => SyscallPolicy::Read,
         libc::SYS_poll | libc::SYS_ppoll | libc::SYS_select | libc::SYS_pselect6
             if cannot_wait(number, arguments) =>

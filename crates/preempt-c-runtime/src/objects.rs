@@ -7,6 +7,7 @@
 
 use preempt_explore::{Channel, ObjectId, Run, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::hash_map::Entry;
 
 /// What is at an address.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -50,6 +51,8 @@ pub(crate) struct Details {
     pub(crate) used: bool,
     /// Whether this number is a lock that a thread holds, which has waited for it.
     pub(crate) is_lock: bool,
+    /// The last plain write to it that the strategy was told of.
+    pub(crate) told: Option<PlainWrite>,
     /// The last plain write to it, unless the strategy was told of it.
     pub(crate) untold: Option<PlainWrite>,
     /// The same, of one that an atomic store came after.
@@ -92,6 +95,10 @@ pub(crate) struct Objects {
     /// Other ones are not. The place of an atomic on a stack is used for other variables, too, and what is copied there
     /// need not be initialised, so that it differs between executions.
     initialisers: FxHashSet<usize>,
+    /// Places of such writes, and numbers to which they have given other values after the same observations: what is copied there
+    /// is not initialised, and the strategy is not told. `false` if an atomic operation was found to come after such a write
+    /// nevertheless.
+    garbage: FxHashMap<(usize, u32), bool>,
 }
 
 impl Objects {
@@ -205,11 +212,34 @@ impl Objects {
     ) {
         let before = stale.len();
         self.atomics_in(address, size, stale);
-        if !self.initialisers.contains(&write.pc) {
-            for index in stale.drain(before..) {
-                self.details[index as usize].untold = Some(write);
+        let is_initialiser = self.initialisers.contains(&write.pc);
+        let mut kept = before;
+        for at in before..stale.len() {
+            let index = stale[at];
+            let details = &mut self.details[index as usize];
+            if is_initialiser && self.garbage.get(&(write.pc, index)) != Some(&true) {
+                details.told = Some(write);
+                stale[kept] = index;
+                kept += 1;
+            } else {
+                details.untold = Some(write);
             }
         }
+        stale.truncate(kept);
+    }
+
+    /// Plain writes have given these numbers other values than before, after the same observations. Returns whether that is news.
+    pub(crate) fn learn_garbage(&mut self, numbers: &[ObjectId]) -> bool {
+        let mut news = false;
+        for &number in numbers {
+            let Some(index) = self.ids.iter().position(|&known| known == number) else { continue };
+            let Some(write) = self.details[index].told else { continue };
+            if let Entry::Vacant(place) = self.garbage.entry((write.pc, index as u32)) {
+                place.insert(true);
+                news = true;
+            }
+        }
+        news
     }
 
     /// An atomic operation comes after a plain write that the strategy was not told of. From now on it is told of writes at
@@ -219,14 +249,27 @@ impl Objects {
         let Known { address, kind, .. } = self.known[index as usize];
         let Kind::Atomic(size) = kind else { return false };
         let differs = run.value_of(self.ids[index as usize]) != self.number(address, size);
-        differs && self.initialisers.insert(write.pc)
+        differs && self.learn_write(write, index)
     }
 
     /// An atomic store comes after such a write, and an operation may have read what was there before the store. Returns
     /// whether that is news.
     pub(crate) fn learn_covered(&mut self, index: u32) -> bool {
         let covered = self.details[index as usize].covered.take();
-        covered.is_some_and(|write| self.initialisers.insert(write.pc))
+        covered.is_some_and(|write| self.learn_write(write, index))
+    }
+
+    /// The strategy has to be told of such a write. Returns whether that is news.
+    fn learn_write(&mut self, write: PlainWrite, index: u32) -> bool {
+        let garbage = self.garbage.get_mut(&(write.pc, index));
+        garbage.is_some_and(|untold| std::mem::replace(untold, false))
+            || self.initialisers.insert(write.pc)
+    }
+
+    /// Whether the last plain write to a number has left what is not initialised.
+    pub(crate) fn is_garbage(&self, index: u32) -> bool {
+        let write = self.details[index as usize].untold;
+        write.is_some_and(|write| self.garbage.get(&(write.pc, index)) == Some(&true))
     }
 
     /// Known atomics that overlap these bytes, which are of one granule.

@@ -130,6 +130,32 @@ fn arrays_of_atomics_on_the_heap_are_deterministic() {
 }
 
 /// A robust mutex is released when its holder ends, and tells the next one.
+/// What is copied without being initialised differs between executions, which makes no difference until it is read.
+#[test]
+fn what_is_not_initialised_may_be_copied() {
+    if !has("gcc") {
+        return;
+    }
+    let text = |use_it: &str| {
+        format!(
+            "#include <stdlib.h>\nstruct s {{ int used, number; }} *a, *b;\n\
+             #define LOAD(p) __atomic_load_n(&p->number, __ATOMIC_SEQ_CST)\n\
+             __attribute__((noinline)) static void copy(struct s *to, int known) {{\n\
+             struct s from; from.used = 1; from.number = known ? 5 : (int)__builtin_ia32_rdtsc(); *to = from; }}\n{}",
+            two(
+                &format!(
+                    "a = malloc(sizeof *a); copy(a, 1); x++; b = malloc(sizeof *b); copy(b, 0); if (x == 2) {{ {use_it} }}"
+                ),
+                "if (x) assert(LOAD(a) == 5); x++;",
+                ""
+            )
+        )
+    };
+    let stores = "__atomic_store_n(&b->number, 1, __ATOMIC_SEQ_CST); assert(LOAD(b) == 1);";
+    check("copies_garbage", &text(stores), &[], "holds");
+    check("reads_garbage", &text("assert(LOAD(b) != 7);"), &[], "inconclusive");
+}
+
 #[test]
 fn robust_mutexes_tell_that_their_holder_has_ended() {
     if !has("gcc") {

@@ -284,6 +284,10 @@ impl Observer for SegmentTable {
             Some(known) => Err(Mismatch {
                 expected: describe(&known.effects, &known.next),
                 found: describe(effects, &next) + &difference(&known.next, &next),
+                assigned: match same_next(&known.next, &next) {
+                    true => assigned_otherwise(&known.effects, effects),
+                    false => Vec::new(),
+                },
             }),
         }
     }
@@ -313,6 +317,27 @@ fn same_next(known: &Next, next: &Next) -> bool {
         }
         _ => known == next,
     }
+}
+
+/// The numbers to which plain writes give other values, if that is all that is different.
+fn assigned_otherwise(known: &[Effect], effects: &[Effect]) -> Vec<ObjectId> {
+    let others = |effects: &[Effect]| -> Vec<Effect> {
+        effects.iter().filter(|effect| !matches!(effect, Effect::Assign(..))).copied().collect()
+    };
+    if others(known) != others(effects) {
+        return Vec::new();
+    }
+    let missing = |from: &[Effect], within: &[Effect]| -> Vec<ObjectId> {
+        let missing = from.iter().filter(|effect| !within.contains(effect));
+        let object = |effect: &Effect| match effect {
+            Effect::Assign(object, _) => Some(*object),
+            _ => None,
+        };
+        missing.filter_map(object).collect()
+    };
+    let mut objects = missing(known, effects);
+    objects.extend(missing(effects, known));
+    objects
 }
 
 /// What is different about two operations of the same kind.
@@ -349,6 +374,7 @@ pub(crate) fn lost<P: Program>(session: &mut Session<'_, P>) -> Halt {
     let mismatch = Mismatch {
         expected: "the same steps as in an earlier execution".into(),
         found: "other steps after the same decisions".into(),
+        assigned: Vec::new(),
     };
     session.check(Ending::Nondeterminism(mismatch)).unwrap_or(Halt::Failure)
 }

@@ -90,16 +90,19 @@ impl Symbols {
     }
 
     /// Where the user asked for what the call that returns to `pc` does: `frames` are the return addresses
-    /// of the calls that led to it, the innermost first.
+    /// of the calls that led to it, the innermost first. In a thread of a package, where that package asked for it.
     pub fn place(&self, pc: u64, frames: &[u64]) -> Option<Line> {
-        let mut innermost = None;
+        let (mut innermost, mut package) = (None, None);
         for call in self.calls(pc, frames) {
             if !is_library(&call.file) {
                 return Some(call.line());
             }
+            if !is_of_the_language(&call.file) {
+                package.get_or_insert(call.clone());
+            }
             innermost.get_or_insert(call);
         }
-        innermost.map(|call| call.line())
+        package.or(innermost).map(|call| call.line())
     }
 
     /// The functions of libraries between the user's code and an operation, and whether any code of the
@@ -233,9 +236,14 @@ fn part(file: &Path, base: u64) -> Part {
 
 /// Whether a file belongs to a library or to the language, not to what the user works on.
 fn is_library(file: &str) -> bool {
+    let parts = ["/.cargo/registry/", "/.cargo/git/", "/registry/src/"];
+    is_of_the_language(file) || parts.iter().any(|part| file.contains(part))
+}
+
+/// Whether a file belongs to what comes with a compiler or with the system.
+fn is_of_the_language(file: &str) -> bool {
     let starts = ["/usr/include/", "/usr/lib/", "/usr/share/", "/rustc/", "/rust/deps/"];
-    let parts = ["/lib/rustlib/src/", "/.cargo/registry/", "/.cargo/git/", "/registry/src/"];
-    starts.iter().any(|start| file.starts_with(start)) || parts.iter().any(|p| file.contains(p))
+    starts.iter().any(|start| file.starts_with(start)) || file.contains("/lib/rustlib/src/")
 }
 
 /// Relative to the current folder where that is shorter.

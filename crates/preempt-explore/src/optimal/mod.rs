@@ -220,6 +220,7 @@ impl Driver for Optimal {
             self.mismatch = Some(Mismatch {
                 expected: format!("{} at {}", segments.action.name(), segments.site),
                 found: format!("{} at {}", found.action.name(), found.site),
+                assigned: Vec::new(),
             });
             return None;
         }

@@ -61,6 +61,8 @@ pub struct Mismatch {
     pub expected: String,
     /// What it does now, and where.
     pub found: String,
+    /// Numbers to which plain writes have given other values, if nothing else is different.
+    pub assigned: Vec<ObjectId>,
 }
 
 impl Mismatch {
@@ -73,7 +75,8 @@ impl Mismatch {
             }
             None => "there is no such thread now".into(),
         };
-        Mismatch { expected: format!("thread {} can move", run.ordinal(step.thread)), found }
+        let expected = format!("thread {} can move", run.ordinal(step.thread));
+        Mismatch { expected, found, assigned: Vec::new() }
     }
 }
 
