@@ -5,6 +5,7 @@
 
 use crate::atomics::{Atomic, execute, fence, order};
 use crate::entry::is_program;
+use crate::references;
 use crate::runtime::inside;
 use crate::trouble::Trouble;
 use preempt_explore::{Action, Update};
@@ -186,6 +187,14 @@ extern "C" fn update<N: Number, const NUMBER: usize>(
     order: i32,
     pc: usize,
 ) -> N {
+    let changes_by_one = matches!(UPDATES[NUMBER], Update::Add | Update::Sub);
+    if N::BYTES == 8
+        && changes_by_one
+        && is_program()
+        && let Some(seen) = references::change(address as usize, value.inward(), pc)
+    {
+        return N::outward(seen);
+    }
     let call = Call { orders: (order, order), may_fail: false, pc };
     let bits = N::BYTES.min(8) * 8;
     if N::BYTES > 8 && UPDATES[NUMBER] != Update::Swap && is_program() {

@@ -155,6 +155,7 @@ pub(crate) fn execute(atomic: Atomic) -> Outcome {
             Action::Store => object_of_store(runtime, address, size),
             _ => object(runtime, address, size),
         };
+        runtime.learnt |= runtime.objects.look_at(index);
         let id = runtime.objects.id(index);
         let operation = Operation::new(action, id, operands.0, operands.1, Location::caller());
         let may_fail = atomic.may_fail && !awaits;

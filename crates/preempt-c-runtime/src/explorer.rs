@@ -100,11 +100,17 @@ fn unexplored(kept: &Kept) -> Vec<String> {
     if runtime().has_taken_locks {
         words.push(TAKEN_LOCKS.into());
     }
+    if runtime().has_merged_references {
+        words.push(MERGED_REFERENCES.into());
+    }
     words
 }
 
 /// What is left out where a lock of std is one step.
-const TAKEN_LOCKS: &str = "of what std does to take a Mutex, only that it waits until the lock is free (--std-locks steps)";
+const TAKEN_LOCKS: &str =
+    "of what std does to take a Mutex, only that it waits until the lock is free (--std steps)";
+/// What is left out where changes of counts of references commute.
+const MERGED_REFERENCES: &str = "of the orders in which Arcs are cloned and dropped, only those that make a difference (--std steps)";
 
 /// Whether executions are sampled beside the search: where it looks for everything by partial orders.
 fn samples() -> bool {

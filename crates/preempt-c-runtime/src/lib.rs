@@ -66,6 +66,7 @@ mod races;
 mod raising;
 mod raw;
 mod redirect;
+mod references;
 mod report;
 mod runtime;
 mod rwlock;

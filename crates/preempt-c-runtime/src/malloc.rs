@@ -1,6 +1,5 @@
 //! `malloc` and `free` for the program under control, and what is wrong about their use.
 
-use crate::access;
 use crate::arena::{
     BASE, FREED, HEADER, Header, OWN, UNIT, contains, header_of, is_live, state, state_of,
 };
@@ -8,6 +7,7 @@ use crate::entry::{entry, is_program, real};
 use crate::main_function::is_before_main;
 use crate::runtime::{Runtime, inside, is_installed, runtime};
 use crate::trouble::{Kind, Trouble};
+use crate::{access, references};
 use preempt_explore::ThreadId;
 use std::ffi::{c_int, c_void};
 
@@ -159,6 +159,7 @@ fn release(runtime: &mut Runtime, address: usize, pc: usize) {
     // SAFETY: a block begins there, so it has a header.
     let size = unsafe { (*((address - UNIT) as *const Header)).size };
     access::freed(runtime, address, size, pc);
+    references::freed(crate::runtime::runtime(), address, size);
     // Others may have run meanwhile.
     check_block(crate::runtime::runtime(), address, pc);
     mark_freed(address, pc);

@@ -36,6 +36,8 @@ struct Known {
     kind: Kind,
     /// The value that a number begins with, where code that is not instrumented initialises it.
     begins_with: u64,
+    /// Whether it makes a difference in which order references are counted here (`references.rs`).
+    searches_references: bool,
 }
 
 /// The state of an object that only its holder changes; forgotten after each execution.
@@ -57,6 +59,10 @@ pub(crate) struct Details {
     pub(crate) untold: Option<PlainWrite>,
     /// The same, of one that an atomic store came after.
     pub(crate) covered: Option<PlainWrite>,
+    /// Whether references were counted here, the order of which is not searched.
+    pub(crate) counts_references: bool,
+    /// Whether anything else was done with this number.
+    pub(crate) is_looked_at: bool,
     /// Of a robust mutex: whether what it protects is in order.
     pub(crate) condition: Condition,
 }
@@ -120,7 +126,7 @@ impl Objects {
         if index < next {
             return (index, false);
         }
-        let known = Known { address, kind, begins_with: 0 };
+        let known = Known { address, kind, begins_with: 0, searches_references: false };
         self.known.push(known);
         if let Kind::Atomic(size) = kind {
             for granule in (address >> 3)..=(address + usize::from(size) - 1) >> 3 {
@@ -167,6 +173,27 @@ impl Objects {
             known.begins_with = value;
         }
         news
+    }
+
+    /// Whether the order of changes to this count of references need not be searched. One such change follows.
+    pub(crate) fn merges_references(&mut self, index: u32) -> bool {
+        let details = &mut self.details[index as usize];
+        let merges = !self.known[index as usize].searches_references && !details.is_looked_at;
+        details.counts_references |= merges;
+        merges
+    }
+
+    /// From the next execution on it is searched. Returns whether that is news.
+    pub(crate) fn search_references(&mut self, index: u32) -> bool {
+        !std::mem::replace(&mut self.known[index as usize].searches_references, true)
+    }
+
+    /// Something else is done with a number. Returns whether it is a count of references whose changes have to be searched, and
+    /// that is news.
+    pub(crate) fn look_at(&mut self, index: u32) -> bool {
+        let details = &mut self.details[index as usize];
+        details.is_looked_at = true;
+        details.counts_references && self.search_references(index)
     }
 
     /// The number in memory, as the strategy knows it.

@@ -1,5 +1,6 @@
 //! Accesses that could race, as the strategy gets to know them.
 
+use crate::references;
 use crate::runtime::{Runtime, Touched};
 use crate::shadow::{Learnt, Use};
 use crate::task::Frames;
@@ -10,8 +11,26 @@ use std::panic::Location;
 /// Numbers of cells are kept apart from those of objects.
 const CELLS: u32 = 1 << 31;
 
-/// Records an access for the strategy if it could race.
+/// Records an access for the strategy if it could race. An atomic one was made by the operation that has just been executed:
+/// whoever acquires what that has released comes after it.
 pub(crate) fn note(runtime: &mut Runtime, address: usize, size: usize, how: Use, pc: usize) {
+    let atomic = matches!(how, Use::AtomicRead | Use::AtomicWrite);
+    record(runtime, address, size, (how, atomic), pc);
+}
+
+/// The same of an atomic one that is no operation.
+pub(crate) fn note_now(runtime: &mut Runtime, address: usize, size: usize, how: Use, pc: usize) {
+    record(runtime, address, size, (how, false), pc);
+}
+
+/// `lasted`: the access has lasted until the thread's last operation.
+fn record(
+    runtime: &mut Runtime,
+    address: usize,
+    size: usize,
+    (how, lasted): (Use, bool),
+    pc: usize,
+) {
     if runtime.exempt.contains(address) {
         return;
     }
@@ -24,6 +43,9 @@ pub(crate) fn note(runtime: &mut Runtime, address: usize, size: usize, how: Use,
         }
         Learnt::Record => {}
     }
+    if matches!(how, Use::Read | Use::Write) {
+        references::touched(runtime, address);
+    }
     let run = runtime.run();
     if !run.rules.clocks {
         run.rules.clocks = true;
@@ -34,7 +56,6 @@ pub(crate) fn note(runtime: &mut Runtime, address: usize, size: usize, how: Use,
     let frames = if keep { runtime.frames() } else { Frames::default() };
     let step = runtime.call_sites.as_ref().map_or(0, Vec::len);
     let run = runtime.run();
-    let atomic = matches!(how, Use::AtomicRead | Use::AtomicWrite);
     let touched = &mut runtime.touched;
     let mut touch = |cell: u32, write: bool| {
         let cell = ObjectId(CELLS + cell);
@@ -42,9 +63,7 @@ pub(crate) fn note(runtime: &mut Runtime, address: usize, size: usize, how: Use,
             let frames = frames.clone();
             touched.push(Touched { cell, thread: me, write, pc, address, step, frames });
         }
-        if atomic {
-            // It was made by the operation that has just been executed: whoever acquires what that
-            // has released comes after it.
+        if lasted {
             run.touch_end(cell, write, Location::caller());
         } else {
             run.touch(cell, write, Location::caller());

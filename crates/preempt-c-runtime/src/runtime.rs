@@ -16,6 +16,7 @@ use crate::snapshot;
 use crate::stop_flag::stop_flag;
 use crate::task::{CallSite, Frames, MOST, Task};
 use crate::trouble::{Panic, Standing, Trouble};
+use preempt_exchange::References;
 use preempt_exchange::{Request, SearchOptions};
 use preempt_explore::{Driver, ObjectId, Order, Run, ThreadId};
 use std::ffi::CString;
@@ -30,6 +31,8 @@ pub(crate) struct Runtime {
     pub(crate) options: SearchOptions,
     /// Return addresses of the calls that take a lock of Rust's std as one step, relative to the program.
     locks: Vec<usize>,
+    /// Calls that change counts of references, likewise.
+    pub(crate) references: References,
     pub(crate) pauses: Pauses,
     /// The file that the report is written to.
     pub(crate) report: String,
@@ -92,6 +95,8 @@ pub(crate) struct Runtime {
     pub(crate) has_chosen_values: bool,
     /// Whether a lock of Rust's std was taken as one step.
     pub(crate) has_taken_locks: bool,
+    /// Whether there was a count of references the order of whose changes is not searched.
+    pub(crate) has_merged_references: bool,
     /// When the latest long pause or timed wait of the execution has ended, on the clock of its thread.
     pub(crate) latest_end: u64,
     /// Whether a thread has moved in the execution that should have done so before that.
@@ -156,7 +161,7 @@ impl Driver for Nobody {
 impl Runtime {
     /// Makes the runtime of this process.
     pub(crate) fn install(request: Request) {
-        let Request { report, progress, locks, pauses, options } = request;
+        let Request { report, progress, locks, references, pauses, options } = request;
         let input = options.input.as_ref();
         let runtime = Runtime {
             // No name of a file contains a zero.
@@ -166,6 +171,7 @@ impl Runtime {
             progress,
             options,
             locks,
+            references,
             pauses: Pauses::new(pauses),
             stop: stop_flag(),
             run: null_mut(),
@@ -200,6 +206,7 @@ impl Runtime {
             at_exit_before: 0,
             has_chosen_values: false,
             has_taken_locks: false,
+            has_merged_references: false,
             latest_end: 0,
             overtaken: false,
             progress_told: None,

@@ -1,5 +1,6 @@
 //! One thread of the program: its context, and what only it knows.
 
+use crate::references::Destructor;
 use crate::spinning::Spinning;
 use preempt_explore::ThreadId;
 use std::ffi::c_void;
@@ -60,6 +61,8 @@ pub(crate) struct Task {
     /// Atomic objects that it has written to by plain accesses since its last operation.
     pub(crate) stale: Vec<u32>,
     pub(crate) spinning: Spinning,
+    /// Destructors of values of `Arc` that it is in, the innermost last.
+    pub(crate) destructors: Vec<Destructor>,
     /// Writes to memory that may be shared.
     pub(crate) writes: u64,
     /// On real threads: set when it may run.
@@ -99,6 +102,7 @@ impl Task {
             random: 0,
             stale: Vec::new(),
             spinning: Spinning::default(),
+            destructors: Vec::new(),
             writes: 0,
             turn: 0,
             identity: 0,

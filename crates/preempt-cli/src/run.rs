@@ -8,7 +8,7 @@ use preempt_core::{Claim, Statistics, Verdict, counted};
 use preempt_report::json::{self, Subject};
 use preempt_report::{Page, SavedTrace, Source, lanes, summary};
 use preempt_run::{
-    Answer, Memory, Options, Search, SearchOptions, StdLocks, Watch, answer, symbols::Symbols,
+    Answer, Memory, Options, Search, SearchOptions, Std, Watch, answer, symbols::Symbols,
 };
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -197,8 +197,8 @@ pub(crate) fn given(options: &Options) -> Vec<String> {
     if options.search.keeps_pauses() {
         words.extend(["--pauses".to_string(), "kept".to_string()]);
     }
-    if options.search.std_locks == StdLocks::Steps {
-        words.extend(["--std-locks".to_string(), "steps".to_string()]);
+    if options.search.std == Std::Steps {
+        words.extend(["--std".to_string(), "steps".to_string()]);
     }
     if options.search.values != (0, 3) {
         let (low, high) = options.search.values;

@@ -110,7 +110,7 @@ fn polled_without_yields() {
 fn one_step_finds_what_all_steps_find() {
     let subject = Crate::library(TESTS);
     let whole = subject.run(&["test", "--", "--json", "--time", "20s"]);
-    let steps = subject.run(&["test", "--", "--json", "--time", "2s", "--std-locks", "steps"]);
+    let steps = subject.run(&["test", "--", "--json", "--time", "2s", "--std", "steps"]);
     // A preemption while the other thread has the lock, and one back; or the outdated value that says that it has it.
     for (name, expected, costs) in [
         ("in_both_orders", "deadlock", 1),
@@ -137,7 +137,7 @@ fn one_step_finds_what_all_steps_find() {
         let violation = &steps.test(name)["violation"];
         assert!(violation.is_null(), "{name}: {violation}");
     }
-    let says = |value: &serde_json::Value| value["claim"].to_string().contains("--std-locks steps");
+    let says = |value: &serde_json::Value| value["claim"].to_string().contains("--std steps");
     assert!(says(&whole.test("three_threads")), "{}", whole.test("three_threads"));
     assert!(!says(&steps.test("three_threads")), "{}", steps.test("three_threads"));
 }
@@ -146,9 +146,9 @@ fn one_step_finds_what_all_steps_find() {
 #[test]
 fn the_command_that_repeats_it_takes_locks_in_the_same_way() {
     let subject = Crate::library(TESTS);
-    let words = ["test", "in_both_orders", "--", "--std-locks", "steps"];
+    let words = ["test", "in_both_orders", "--", "--std", "steps"];
     let ended = subject.run(&words);
     let repeat = ended.stdout.lines().find(|line| line.starts_with("repeat it:"));
     let repeat = repeat.unwrap_or_else(|| panic!("{}", ended.stdout));
-    assert!(repeat.contains("--std-locks steps"), "{repeat}");
+    assert!(repeat.contains("--std steps"), "{repeat}");
 }

@@ -14,7 +14,9 @@ mod quantity;
 mod records;
 mod report;
 
-pub use options::{Backend, Memory, Pauses, Request, Search, SearchOptions, StdLocks, VARIABLE};
+pub use options::{
+    Backend, Memory, Pauses, References, Request, Search, SearchOptions, Std, VARIABLE,
+};
 pub use quantity::{parse_threads, parse_time};
 pub use report::{
     Access, Event, Evidence, Found, Halt, Kind, Module, Other, Panic, Place, Row, Source, Standing,

@@ -27,10 +27,26 @@ record! {
         /// Return addresses of the calls that take a lock of Rust's std as one step, relative to where the program is loaded, in
         /// order.
         pub locks: Vec<usize>,
+        /// Calls that change counts of references of Rust's std, likewise.
+        pub references: References,
         /// Addresses of the program's `pause` instructions, likewise.
         pub pauses: Vec<usize>,
         /// How it searches.
         pub options: SearchOptions,
+    }
+}
+
+record! {
+    /// Return addresses of the calls by which Rust's `Arc` and `Weak` change their counts, relative to where the program is
+    /// loaded, in order.
+    #[derive(Clone, Debug, Default)]
+    pub struct References {
+        /// A reference of either kind is cloned.
+        pub clones: Vec<usize>,
+        /// One that keeps the value is dropped.
+        pub drops: Vec<usize>,
+        /// A weak one is dropped.
+        pub weak_drops: Vec<usize>,
     }
 }
 
@@ -127,9 +143,10 @@ options! {
         /// thread can go on
         #[arg(long, value_enum, default_value = "any", help_heading = "Search")]
         pub pauses: Pauses,
-        /// Whether a program of Rust takes a Mutex of std by one step, which waits until it is free, or by all the steps of std
-        #[arg(long, value_enum, default_value = "whole", help_heading = "Search")]
-        pub std_locks: StdLocks,
+        /// Whether std, in a program of Rust, takes a Mutex and counts references as far as threads can tell, or by all of its
+        /// steps
+        #[arg(long, alias = "std-locks", value_enum, default_value = "whole", help_heading = "Search")]
+        pub std: Std,
         /// How many waits per execution may end because time is up while other threads could still move; those that end where
         /// nothing else can move are not limited, but count
         #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Search")]
@@ -291,11 +308,12 @@ choice! {
 }
 
 choice! {
-    /// How a program of Rust takes a `Mutex` of std: by one step, which waits until it is free, or by all the steps of std.
+    /// What is searched of std in a program of Rust: what threads can tell of taking a `Mutex` and of counting references, or all
+    /// of its steps.
     #[allow(missing_docs)]
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
     #[cfg_attr(feature = "command-line", derive(clap::ValueEnum))]
-    pub enum StdLocks {
+    pub enum Std {
         Whole,
         Steps,
     }
@@ -340,6 +358,7 @@ mod tests {
             report: "r.json".into(),
             progress: true,
             locks: vec![16],
+            references: References { clones: vec![24], ..References::default() },
             pauses: vec![32],
             options: parsed(&words),
         };

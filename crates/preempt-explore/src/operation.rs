@@ -145,6 +145,9 @@ pub enum Action {
     Choose,
     /// Add 1 to a count that is not 0; the result is whether it was not.
     Upgrade,
+    /// Take 1 from a count of references of which nothing else is looked at; the result is whether it was the last one. Those
+    /// that are not the last commute, and the last comes after all of them.
+    DropReference,
 }
 
 /// What an access to a number orders besides itself.
@@ -274,6 +277,7 @@ impl Action {
             Action::OnceCompleted => "is_completed",
             Action::Choose => "choose",
             Action::Upgrade => "upgrade",
+            Action::DropReference => "drop a reference",
         }
     }
 }

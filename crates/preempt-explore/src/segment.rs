@@ -18,6 +18,8 @@ pub enum Effect {
     Assign(ObjectId, u64),
     /// A channel gets one more sender.
     AddSender(ObjectId),
+    /// A count of references grows by 1.
+    AddReference(ObjectId),
     /// The object that was created last lies in the memory of the program, which this writes.
     Made(ObjectId, Site),
     /// A plain cell is read or (`true`) written.
@@ -34,7 +36,8 @@ impl PartialEq for Effect {
             (Effect::Create(a, v), Effect::Create(b, w)) => a == b && v == w,
             (Effect::Spawn(a, b, c), Effect::Spawn(d, e, f)) => a == d && b == e && c == f,
             (Effect::Assign(a, v), Effect::Assign(b, w)) => a == b && v == w,
-            (Effect::AddSender(a), Effect::AddSender(b)) => a == b,
+            (Effect::AddSender(a), Effect::AddSender(b))
+            | (Effect::AddReference(a), Effect::AddReference(b)) => a == b,
             (Effect::Access(a, v, _), Effect::Access(b, w, _))
             | (Effect::AccessEnd(a, v, _), Effect::AccessEnd(b, w, _)) => a == b && v == w,
             (Effect::Made(a, _), Effect::Made(b, _)) => a == b,

@@ -11,10 +11,12 @@
 //!
 //! This crate decides and starts processes; it prints nothing.
 
-pub mod claim;
+mod calls;
+mod claim;
 pub mod compile;
 mod opaque;
 mod pauses;
+mod references;
 pub mod run;
 pub mod runtime;
 mod shown;
@@ -27,5 +29,5 @@ mod words;
 
 pub use claim::{Answer, answer};
 pub use compile::{Language, compile};
-pub use preempt_exchange::{Memory, Search, SearchOptions, StdLocks, parse_threads, parse_time};
+pub use preempt_exchange::{Memory, Search, SearchOptions, Std, parse_threads, parse_time};
 pub use run::{Failure, MOST_THREADS, Options, Progress, Watch, run};

@@ -7,11 +7,11 @@
 //!
 //! Invariant: what is not found is executed as the processor does it. Loops that only read are recognised all the same.
 
+use crate::calls::Known;
 use iced_x86::{Code, Decoder, DecoderOptions};
 use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 const PAUSE: [u8; 2] = [0xF3, 0x90];
 
@@ -20,10 +20,8 @@ const MOST: usize = 2_000;
 
 /// The addresses of `pause` instructions, relative to where the program is loaded, in order.
 pub(crate) fn pauses(program: &Path) -> Vec<usize> {
-    static KNOWN: Mutex<Option<HashMap<PathBuf, Vec<usize>>>> = Mutex::new(None);
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = known.get_or_insert_default();
-    known.entry(program.to_path_buf()).or_insert_with(|| find(program)).clone()
+    static KNOWN: Known<Vec<usize>> = Known::new();
+    KNOWN.of(program, find)
 }
 
 fn find(program: &Path) -> Vec<usize> {

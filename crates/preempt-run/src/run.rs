@@ -1,8 +1,8 @@
 //! Starting a program that searches its own schedules, and waiting for its report.
 
-use crate::{pauses, std_locks};
+use crate::{pauses, references, std_locks};
 use preempt_exchange::{
-    Backend, Found, Halt, Kind, Request, SearchOptions, StdLocks, Trouble, VARIABLE,
+    Backend, Found, Halt, Kind, References, Request, SearchOptions, Std, Trouble, VARIABLE,
 };
 use std::ffi::OsString;
 use std::io;
@@ -121,13 +121,12 @@ fn once(
 ) -> Result<Found, Failure> {
     let report = Report::new();
     let mut command = command(options, program);
+    let is_whole = options.search.std == Std::Whole;
     let request = Request {
         report: report.path.display().to_string(),
         progress: watch.is_some(),
-        locks: match options.search.std_locks {
-            StdLocks::Whole => std_locks::locks(program),
-            StdLocks::Steps => Vec::new(),
-        },
+        locks: if is_whole { std_locks::locks(program) } else { Vec::new() },
+        references: if is_whole { references::references(program) } else { References::default() },
         pauses: pauses::pauses(program),
         options: options.search.clone(),
     };

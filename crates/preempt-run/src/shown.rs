@@ -22,8 +22,14 @@ const MACHINERY: [&str; 9] = [
     "thread::scoped",
 ];
 
+/// A step that makes no difference, as the library in programs calls it.
+const DROPS_REFERENCE: &str = "drop a reference";
+
 /// Whether a step is the standard library's own business.
 fn is_machinery(event: &Event, symbols: &Symbols) -> bool {
+    if event.action == DROPS_REFERENCE {
+        return true;
+    }
     if !event.number {
         return false;
     }

@@ -362,6 +362,13 @@ impl Run {
         self.note(Effect::AddSender(channel));
     }
 
+    /// The running thread adds to a count of references (see [`Action::DropReference`]).
+    ///
+    /// [`Action::DropReference`]: crate::Action::DropReference
+    pub fn add_reference(&mut self, count: ObjectId) {
+        self.note(Effect::AddReference(count));
+    }
+
     /// The running thread touches a plain cell.
     pub fn touch(&mut self, cell: ObjectId, write: bool, site: Site) {
         if self.events.is_some() {

@@ -56,7 +56,9 @@ impl ExecutionState {
         }
         let touch = self.touch(step);
         self.record(id, touch);
-        let watched = self.rules.watch.then(|| match operation.action {
+        // Whether a thread has references tells nobody anything.
+        let is_watched = self.rules.watch && operation.action != Action::DropReference;
+        let watched = is_watched.then(|| match operation.action {
             Action::Yield => Before::Yield(self.before_yield(id)),
             _ => Before::Value(self.objects.get(operation.object.index()).map_or(0, |o| o.value)),
         });
@@ -155,6 +157,7 @@ impl ExecutionState {
             | Action::OnceCompleted => on(false),
             Action::TryLock => on(value() == 0),
             Action::Upgrade => on(value() != 0),
+            Action::DropReference => on(value() == 1),
             Action::OnceEnter => on(value() != ONCE_DONE),
             Action::Wait => Touch { second: operation.condition(), ..on(true) },
             Action::Reacquire if timeout => {
@@ -258,6 +261,16 @@ impl ExecutionState {
                 object.value = old + alive;
                 let publish = if old != 0 { Publish::Replace } else { Publish::Nothing };
                 Done { publish, changed: old != 0, ..sees(alive) }
+            }
+            Action::DropReference => {
+                object.value = old.wrapping_sub(1);
+                if old != 1 {
+                    return Done { publish: Publish::Reader, changed: false, ..blind };
+                }
+                // It comes after the others, in whatever order those were.
+                let observed = mix3(version, object.readers, 8);
+                object.readers = 0;
+                Done { observed, ..sees(1) }
             }
             // It still has to acquire the mutex: others may do so first.
             Action::Reacquire if timeout => {
@@ -481,6 +494,7 @@ impl ExecutionState {
                 Action::TryLock | Action::TryReadLock | Action::TryWriteLock => done.result == 0,
                 Action::OnceCompleted => done.result != ONCE_DONE,
                 Action::Reacquire => done.result == 1,
+                Action::DropReference => done.result == 0,
                 _ => false,
             };
             if acquires && !has_failed {

@@ -285,6 +285,7 @@ impl ExecutionState {
                 }
             }
             Effect::AddSender(object) => self.objects[object.index()].value += SENDER,
+            Effect::AddReference(object) => self.objects[object.index()].value += 1,
             Effect::Made(object, site) => {
                 if let Some(clocks) = self.clocks.as_mut().filter(|_| self.rules.clocks) {
                     clocks.made(thread, object, site);
