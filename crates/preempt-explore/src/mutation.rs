@@ -35,6 +35,8 @@ pub(crate) enum Mutation {
     NoAtomicity,
     /// Sequentially consistent accesses are ordered like others.
     NoTotalOrder,
+    /// A sequentially consistent access is in a cycle only if it is a part of it.
+    StrongHidesFences,
     /// A lower level covers a graph whatever preemptions it took there.
     StaleCoversPreemptions,
 }

@@ -46,10 +46,12 @@ pub struct UnsafeCell<T: ?Sized> {
 }
 
 impl<T> UnsafeCell<T> {
-    /// A new cell. Not `const` under control: see `preempt::statics!`.
-    #[track_caller]
-    pub fn new(value: T) -> Self {
-        UnsafeCell { slot: Slot::new(0), inner: std::cell::UnsafeCell::new(value) }
+    const_fn! {
+        /// A new cell.
+        #[track_caller]
+        pub fn new(value: T) -> Self {
+            UnsafeCell { slot: Slot::new(0), inner: std::cell::UnsafeCell::new(value) }
+        }
     }
 
     /// The value, ending the cell.
@@ -69,7 +71,7 @@ impl<T: ?Sized> UnsafeCell<T> {
     #[track_caller]
     pub fn get(&self) -> *mut T {
         touch(&self.slot, true);
-        self.inner.get()
+        self.get_untracked()
     }
 
     /// The value, through exclusive access.
@@ -81,14 +83,14 @@ impl<T: ?Sized> UnsafeCell<T> {
     #[track_caller]
     pub fn with<R>(&self, function: impl FnOnce(*const T) -> R) -> R {
         let _access = self.begin_access(false);
-        function(self.inner.get())
+        function(self.get_untracked())
     }
 
     /// Calls a closure with a pointer for writing.
     #[track_caller]
     pub fn with_mut<R>(&self, function: impl FnOnce(*mut T) -> R) -> R {
         let _access = self.begin_access(true);
-        function(self.inner.get())
+        function(self.get_untracked())
     }
 
     /// An access that lasts as long as the value returned, to be used with [`Self::get_untracked`].
@@ -99,7 +101,7 @@ impl<T: ?Sized> UnsafeCell<T> {
 
     /// A pointer to the value; what is done with it goes unnoticed.
     pub fn get_untracked(&self) -> *mut T {
-        self.inner.get()
+        rt::data(&self.slot, self.inner.get())
     }
 }
 
@@ -130,24 +132,32 @@ pub struct Cell<T> {
 }
 
 impl<T> Cell<T> {
-    /// A new cell. Not `const` under control: see `preempt::statics!`.
-    #[track_caller]
-    pub fn new(value: T) -> Self {
-        Cell { slot: Slot::new(0), inner: std::cell::Cell::new(value) }
+    const_fn! {
+        /// A new cell.
+        #[track_caller]
+        pub fn new(value: T) -> Self {
+            Cell { slot: Slot::new(0), inner: std::cell::Cell::new(value) }
+        }
+    }
+
+    /// The value of this execution.
+    fn inner(&self) -> &std::cell::Cell<T> {
+        // SAFETY: there is one, for as long as the cell or the execution.
+        unsafe { &*rt::data(&self.slot, (&raw const self.inner).cast_mut()) }
     }
 
     /// Sets the value.
     #[track_caller]
     pub fn set(&self, value: T) {
         touch(&self.slot, true);
-        self.inner.set(value);
+        self.inner().set(value);
     }
 
     /// Sets the value and returns the one before.
     #[track_caller]
     pub fn replace(&self, value: T) -> T {
         touch(&self.slot, true);
-        self.inner.replace(value)
+        self.inner().replace(value)
     }
 
     /// Takes the value, leaving the default.
@@ -166,7 +176,7 @@ impl<T> Cell<T> {
         T: Copy,
     {
         touch(&self.slot, false);
-        self.inner.get()
+        self.inner().get()
     }
 
     /// Changes the value by a function of it.
@@ -182,7 +192,7 @@ impl<T> Cell<T> {
     #[track_caller]
     pub fn as_ptr(&self) -> *mut T {
         touch(&self.slot, true);
-        self.inner.as_ptr()
+        self.inner().as_ptr()
     }
 
     /// Exchanges the values of two cells.
@@ -190,7 +200,7 @@ impl<T> Cell<T> {
     pub fn swap(&self, other: &Self) {
         touch(&self.slot, true);
         touch(&other.slot, true);
-        self.inner.swap(&other.inner);
+        self.inner().swap(other.inner());
     }
 
     /// The value, through exclusive access.

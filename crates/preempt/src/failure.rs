@@ -30,7 +30,7 @@ pub enum FailureKind {
     Memory,
     /// A thread is blocked by something that preempt does not control.
     Blocked,
-    /// The test spawns a thread that preempt does not control.
+    /// The test spawns a thread that preempt does not control, or uses an object of which it does not know where it was made.
     Uncontrolled,
     /// Nothing failed, but the check is strict and not everything that it requires was explored.
     Inconclusive,
@@ -303,6 +303,15 @@ fn trouble(evidence: &Evidence) -> Description {
             "the test spawns a thread that preempt does not control: import preempt::thread in place of std::thread, and \
              preempt::sync in place of std::sync"
                 .into(),
+        ),
+        Some(Trouble::Constant(site)) => (
+            FailureKind::Uncontrolled,
+            format!(
+                "the object that is used at {site} is a copy of a constant, and preempt did not see where it was copied: \
+                 call its `new` when the test runs, for an array by std::array::from_fn"
+            ),
+            site.file().into(),
+            site.line(),
         ),
         Some(Trouble::Abort) => plain(FailureKind::Memory, "the test called abort".into()),
         Some(Trouble::DoublePanic(note)) => (

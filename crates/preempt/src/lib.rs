@@ -31,6 +31,20 @@
 //! paths: without the feature `check` (on by default; switch it off in `[dependencies]` and on in
 //! `[dev-dependencies]`) they are plain re-exports of the standard library.
 
+/// A function that is `const` where the runtime learns of objects which such a function makes (`rt::creation_log`).
+#[cfg(feature = "check")]
+macro_rules! const_fn {
+    ($(#[$attribute:meta])* $vis:vis fn $($function:tt)*) => {
+        $(#[$attribute])*
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        $vis const fn $($function)*
+
+        $(#[$attribute])*
+        #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+        $vis fn $($function)*
+    };
+}
+
 #[cfg(feature = "check")]
 pub mod cell;
 #[cfg(feature = "check")]

@@ -1,11 +1,10 @@
 //! Statics that are initialised again in every execution.
 
-/// Declares statics of controlled types.
+/// Declares statics whose values are made when the test runs.
 ///
-/// `AtomicUsize::new` and the like are no `const fn` under control. Every object gets a name when
-/// it is made, the same in every execution; a `const fn` cannot know who runs it, and a name given at
-/// the first use would depend on the schedule. This macro makes the value at the beginning of each execution (so it is
-/// also reset between executions), and is a plain `static` when the feature `check` is off.
+/// A plain `static LOCK: Mutex<u32> = Mutex::new(0)` begins every execution anew by itself (on Linux, x86-64; elsewhere `new` is
+/// not `const` under control). This macro is for all others: the value is made by any expression, at the beginning of each
+/// execution. It is a plain `static` when the feature `check` is off.
 ///
 /// ```
 /// use preempt::sync::atomic::{AtomicUsize, Ordering};

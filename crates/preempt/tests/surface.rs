@@ -33,6 +33,11 @@ fn the_facade_has_what_std_has() {
     on_preempt::body::lazy_values();
     // Out of control and under control.
     on_preempt::body::body();
+    on_std::body::statics();
+    for body in [on_preempt::body::lazy_values, on_preempt::body::statics] {
+        let report = preempt::Check::new().run(body);
+        assert!(matches!(report.outcome, preempt::Outcome::Holds), "{report}");
+    }
     let report = preempt::Check::new().run(on_preempt::body::body);
     assert!(matches!(report.outcome, preempt::Outcome::Holds), "{report}");
 }

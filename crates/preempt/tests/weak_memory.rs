@@ -503,3 +503,33 @@ fn a_model_is_a_check() {
         assert_eq!(x.load(Relaxed), 1);
     });
 }
+
+/// What two fences forbid remains forbidden if what comes after one of them is stronger.
+#[test]
+fn stronger_accesses_allow_no_more() {
+    for order in [Relaxed, Acquire, SeqCst] {
+        let report = check().unbounded().run(move || {
+            let [x, y] = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
+            let (ours, theirs) = (x.clone(), y.clone());
+            let first = thread::spawn(move || {
+                theirs.store(2, Relaxed);
+                fence(SeqCst);
+                ours.load(order)
+            });
+            let ours = x.clone();
+            let second = thread::spawn(move || ours.store(1, Relaxed));
+            let theirs = y.clone();
+            let third = thread::spawn(move || {
+                let seen = x.load(Relaxed);
+                fence(SeqCst);
+                theirs.store(1, Relaxed);
+                seen
+            });
+            let (first, third) = (first.join().unwrap(), third.join().unwrap());
+            second.join().unwrap();
+            // The third comes before the first, by what they store, and has seen more.
+            assert!(y.load(Relaxed) != 2 || first >= third);
+        });
+        assert!(matches!(report.outcome, Outcome::Holds), "{order:?}: {report}");
+    }
+}

@@ -159,8 +159,10 @@ fn random_litmus(random: &mut Random) -> Litmus {
         if strong == 0 && random.below(2) == 0 { last } else { list[random.below(list.len())] }
     };
     use Order::*;
-    if random.below(2) == 0 {
-        return crossed_litmus(random, &pick);
+    match random.below(6) {
+        0 | 1 => return crossed_litmus(random, &pick),
+        2 => return fenced_litmus(random),
+        _ => {}
     }
     while left > 0 {
         let thread = random.below(threads);
@@ -238,6 +240,43 @@ fn crossed_litmus(random: &mut Random, pick: &dyn Fn(&mut Random, &[Order]) -> O
         litmus.threads.push(vec![Instruction { kind: Kind::Add(1), location, order, register }]);
     }
     litmus
+}
+
+/// A random test in which sequentially consistent fences and accesses meet: two threads access two locations with a fence
+/// between, and what one of them would store another thread may store, so that it is seen.
+fn fenced_litmus(random: &mut Random) -> Litmus {
+    use Order::*;
+    let mut litmus = Litmus { locations: vec!["x".into(), "y".into()], ..Litmus::default() };
+    for thread in 0..2 {
+        let mut out = Vec::new();
+        for step in 0..2 {
+            let kind = if random.below(2) == 0 { Kind::Store(1) } else { Kind::Load };
+            let order = [Relaxed, SequentiallyConsistent][random.below(2)];
+            let instruction = |kind, order| {
+                let register = format!("r{step}");
+                Instruction { kind, location: thread ^ step, order: Some(order), register }
+            };
+            out.push(instruction(kind, order));
+            if step == 0 && random.below(4) > 0 {
+                out.push(instruction(Kind::Fence, SequentiallyConsistent));
+            }
+        }
+        litmus.threads.push(out);
+    }
+    if random.below(2) == 0 {
+        hand_out_a_store(random, &mut litmus);
+    }
+    litmus
+}
+
+/// A store of the first two threads becomes a load, and another thread stores: the first one may see that.
+fn hand_out_a_store(random: &mut Random, litmus: &mut Litmus) {
+    let thread = &mut litmus.threads[random.below(2)];
+    let Some(at) = thread.iter().position(|i| matches!(i.kind, Kind::Store(_))) else { return };
+    let order = [Order::Relaxed, Order::Relaxed, Order::Acquire][random.below(3)];
+    let load = Instruction { kind: Kind::Load, order: Some(order), ..thread[at].clone() };
+    let store = std::mem::replace(&mut thread[at], load);
+    litmus.threads.push(vec![store]);
 }
 
 thread_local! {

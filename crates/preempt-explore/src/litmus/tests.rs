@@ -229,6 +229,7 @@ fn mistakes_in_the_explorer_are_noticed() {
         Mutation::NoCoherence,
         Mutation::NoAtomicity,
         Mutation::NoTotalOrder,
+        Mutation::StrongHidesFences,
         Mutation::StaleCoversPreemptions,
         Mutation::OneLastThread,
     ] {

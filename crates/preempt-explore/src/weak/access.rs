@@ -164,8 +164,7 @@ impl ExecutionState {
         let name = plan.writes.map(|_| self.action_name(step.thread));
         let names = (source.map(|write| write.name), name);
         let time = clock.get(step.thread.index()).copied().unwrap_or(1);
-        let kind = (plan.order, true);
-        let event = Logged::access((step.thread, time), object, names, kind, &clock);
+        let event = Logged::access((step.thread, time), object, names, plan.order, &clock);
         weak.stays_acyclic(&event, plan.writes.map(|(at, _)| at))
     }
 
@@ -275,8 +274,7 @@ impl ExecutionState {
             let writes = plan.writes.map(|_| name);
             let clock = clocks.of(id);
             let names = (read, writes);
-            let kind = (plan.order, stale);
-            let event = Logged::access((id, time), operation.object, names, kind, clock);
+            let event = Logged::access((id, time), operation.object, names, plan.order, clock);
             weak.log.push(event);
         }
         clocks.tick(id);

@@ -20,8 +20,6 @@ pub(super) struct Logged {
     pub(super) write: Option<u64>,
     pub(super) strong: bool,
     pub(super) fence: bool,
-    /// Whether it was a stale choice: only then it comes before events that were there already.
-    pub(super) stale: bool,
     clock: Clock,
 }
 
@@ -35,6 +33,8 @@ pub(super) struct Log {
     tail: Vec<Logged>,
     /// Positions of sequentially consistent events.
     strong: Vec<u32>,
+    /// Positions of the first event of each thread that has one.
+    first: Vec<u32>,
 }
 
 impl Log {
@@ -43,6 +43,7 @@ impl Log {
         share(&mut self.full, &source.full);
         self.tail.clone_from(&source.tail);
         self.strong.clone_from(&source.strong);
+        self.first.clone_from(&source.first);
     }
 }
 
@@ -65,12 +66,12 @@ impl Logged {
         (thread, time): (ThreadId, u32),
         object: ObjectId,
         (read, write): (Option<u64>, Option<u64>),
-        (order, stale): (Order, bool),
+        order: Order,
         clock: &[u32],
     ) -> Self {
         let strong = order == Order::SequentiallyConsistent;
         let clock = clock.into();
-        Logged { thread, time, object, read, write, strong, fence: false, stale, clock }
+        Logged { thread, time, object, read, write, strong, fence: false, clock }
     }
 
     /// Whether this event happens before a later one.
@@ -97,7 +98,30 @@ impl Log {
         &self.strong
     }
 
+    /// How many events, from the first on, happen before all those of other threads, of which one more is the last.
+    pub(super) fn alone(&self, event: &Logged) -> usize {
+        let (true, Some(&next)) = (self.len() > 0, self.first.get(1)) else {
+            // There is one thread, or a second one begins.
+            let first = (self.len() > 0).then(|| self.get(0));
+            let is_alone = |at: &usize| {
+                first.is_some_and(|f| f.thread != event.thread)
+                    && self.get(*at).happens_before(event)
+            };
+            return (0..self.len()).take_while(is_alone).count();
+        };
+        let others = self.first[1..].iter().map(|&at| self.get(at as usize));
+        let first = self.get(0).thread;
+        let begins =
+            event.thread != first && others.clone().all(|other| other.thread != event.thread);
+        let others: Vec<&Logged> = others.chain(begins.then_some(event)).collect();
+        let is_alone = |at: &usize| others.iter().all(|other| self.get(*at).happens_before(other));
+        (0..next as usize).take_while(is_alone).count()
+    }
+
     pub(super) fn push(&mut self, event: Logged) {
+        if self.first.iter().all(|&at| self.get(at as usize).thread != event.thread) {
+            self.first.push(self.len() as u32);
+        }
         if event.strong {
             self.strong.push(self.len() as u32);
         }
@@ -116,8 +140,8 @@ impl Log {
     ) {
         let strong = fence == Some(Order::SequentiallyConsistent);
         let (object, fence, clock) = (ObjectId::NONE, fence.is_some(), clock.into());
-        let (read, write, stale) = (None, None, false);
-        let event = Logged { thread, time, object, read, write, strong, fence, stale, clock };
+        let (read, write) = (None, None);
+        let event = Logged { thread, time, object, read, write, strong, fence, clock };
         // One of several events without a location in a row is as good as all.
         let last = self.tail.iter().rev().find(|last| last.thread == thread);
         let same = last.is_some_and(|l| l.object == object && l.time == time && !l.strong);

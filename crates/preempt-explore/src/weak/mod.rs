@@ -23,6 +23,9 @@
 mod access;
 mod log;
 mod psc;
+#[cfg(test)]
+mod psc_definition;
+mod psc_search;
 mod writes;
 
 pub use writes::Source;

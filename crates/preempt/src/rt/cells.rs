@@ -7,6 +7,7 @@ use super::slot::{Name, Slot};
 use preempt_explore::{Ending, ObjectId, Order, Site};
 
 /// The current thread touches a plain cell.
+#[track_caller]
 pub(crate) fn touch(runtime: &mut Runtime, cell: &Slot, write: bool, site: Site) {
     if runtime.closing {
         // After the last thread: ordered after everything.
@@ -26,6 +27,7 @@ pub(crate) fn touch(runtime: &mut Runtime, cell: &Slot, write: bool, site: Site)
 }
 
 /// The current thread reads an atomic as plain memory.
+#[track_caller]
 pub(crate) fn touch_atomic(runtime: &mut Runtime, atomic: &Slot, site: Site) {
     if !runtime.run().rules.mixed {
         runtime.run().rules.mixed = true;
@@ -79,6 +81,7 @@ pub(crate) struct Access {
 
 impl Access {
     /// Begins now; `None` if the caller does not run under control.
+    #[track_caller]
     pub(crate) fn begin(cell: &Slot, write: bool, site: Site) -> Option<Self> {
         let runtime = current()?;
         touch(runtime, cell, write, site);

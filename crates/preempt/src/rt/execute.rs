@@ -1,5 +1,6 @@
 //! One execution from its beginning to its end.
 
+use super::creation_log::CreationLog;
 use super::fiber::Fibers;
 use super::fiber::resume;
 use super::foreign;
@@ -41,12 +42,14 @@ impl Runtime {
                 body,
             )
         };
+        let log = NonNull::from(Box::leak(Box::new(CreationLog::new())));
         Runtime {
             body,
             run: null_mut(),
             driver: null_mut::<Nobody>(),
             next: Command::Stop,
-            fibers: Fibers::new(stack),
+            fibers: Fibers::new(stack, log.as_ptr().cast()),
+            log,
             heap: NonNull::from(Box::leak(Box::default())),
             registry: Registry::default(),
             panics: Vec::new(),
@@ -246,8 +249,11 @@ impl Runtime {
 impl Drop for Runtime {
     fn drop(&mut self) {
         self.heap().release();
-        // SAFETY: from a box, in `new`, and not used again.
-        drop(unsafe { Box::from_raw(self.heap.as_ptr()) });
+        // SAFETY: from boxes, in `new`, and not used again: no coroutine runs any more.
+        unsafe {
+            drop(Box::from_raw(self.heap.as_ptr()));
+            drop(Box::from_raw(self.log.as_ptr()));
+        }
     }
 }
 
@@ -269,6 +275,8 @@ impl Program for Runtime {
             return;
         }
         self.registry.begin(self.run);
+        // SAFETY: made by `new`; no coroutine runs.
+        unsafe { self.log.as_mut() }.begin(self.registry.epoch);
         self.heap().begin(self.registry.knowledge.addresses);
         // SAFETY: `body` outlives the runtime, see `new`.
         let body: &'static (dyn Fn() + Sync) = unsafe { &*self.body };

@@ -8,12 +8,13 @@
 //! Every coroutine has a panic count of its own, see `unwinding`.
 
 use super::overflow::{self, Left};
-use super::{stacks, unwinding};
-use corosensei::stack::{DefaultStack, Stack};
+use super::stacks::{self, ThreadStack};
+use super::unwinding;
+use corosensei::stack::Stack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use preempt_explore::ThreadId;
 
-type Inner = Coroutine<u64, (), Result<(), Left>, DefaultStack>;
+type Inner = Coroutine<u64, (), Result<(), Left>, ThreadStack>;
 
 #[derive(Default)]
 struct Fiber {
@@ -28,14 +29,16 @@ struct Fiber {
 /// All coroutines of an execution, by thread.
 pub(crate) struct Fibers {
     list: Vec<Fiber>,
-    pool: Vec<DefaultStack>,
+    pool: Vec<ThreadStack>,
     size: usize,
+    /// Where objects are noted that are made on them.
+    log: *mut (),
 }
 
 impl Fibers {
     /// Coroutines with stacks of this many bytes.
-    pub(crate) fn new(size: usize) -> Self {
-        Fibers { list: Vec::new(), pool: Vec::new(), size: size.max(16 << 10) }
+    pub(super) fn new(size: usize, log: *mut ()) -> Self {
+        Fibers { list: Vec::new(), pool: Vec::new(), size: size.max(16 << 10), log }
     }
 
     /// Prepares a thread with at least `size` bytes of stack; it does not run yet. Returns the
@@ -47,14 +50,15 @@ impl Fibers {
         body: impl FnOnce(&Yielder<u64, ()>) + 'static,
     ) -> (usize, usize) {
         let size = size.max(self.size);
-        let large = |stack: &DefaultStack| stacks::size_of(stack) >= size;
+        let large = |stack: &ThreadStack| stacks::size_of(stack) >= size;
         // The last one is warm; others are looked at only where sizes differ.
         let pooled = self.pool.iter().rposition(large).map(|index| self.pool.swap_remove(index));
-        let stack = pooled.unwrap_or_else(|| {
+        let mut stack = pooled.unwrap_or_else(|| {
             stacks::take(size).unwrap_or_else(|error| {
                 panic!("preempt: cannot map a stack of {size} bytes: {error}")
             })
         });
+        stacks::note_in(&mut stack, self.log);
         let bounds = (stack.limit().get(), stack.base().get());
         let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<u64, ()>, _| {
             body(yielder);

@@ -11,8 +11,12 @@
 //! used anywhere else behave like those of the standard library.
 
 mod addresses;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod arena;
 mod cells;
 pub(crate) mod counts;
+mod creation_log;
+mod creations;
 mod ends;
 mod execute;
 mod fiber;
@@ -30,6 +34,7 @@ mod slot;
 mod spawn;
 mod spinning;
 mod stacks;
+mod static_data;
 mod statics;
 mod time;
 mod trouble;
@@ -40,6 +45,7 @@ pub(crate) use cells::{
     Access, add_sender, fence, has_failed, keep_offers, note_failures, note_recursion, touch,
     touch_atomic, touch_end, weaken,
 };
+pub(crate) use creation_log::Initial;
 pub(crate) use ends::has_ended;
 pub(crate) use fingerprint::Frame;
 pub use heap::Allocator;
@@ -50,6 +56,7 @@ pub(crate) use registry::Knowledge;
 pub(crate) use runtime::{Runtime, current, is_controlled};
 pub(crate) use slot::{Slot, lend, take_back};
 pub(crate) use spawn::{Body, payload_of, spawn};
+pub(crate) use static_data::data;
 pub use statics::Static;
 pub(crate) use statics::per_execution;
 pub(crate) use time::{now, pass};

@@ -9,6 +9,7 @@ use super::spinning::Spinning;
 use preempt_explore::{ObjectId, Run, Site, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::any::Any;
+use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -20,6 +21,10 @@ pub(super) const MOST_EXTERNALS: usize = 256;
 pub(crate) struct Knowledge {
     /// Objects made outside the body, by address, with their value at the beginning.
     pub(super) externals: Vec<(usize, u64)>,
+    /// Those of them that lie in statics and are used by tests only: an execution changes nothing in them.
+    pub(super) compiled: FxHashSet<usize>,
+    /// By address: what is in statics before it is changed.
+    pub(super) bytes: FxHashMap<usize, Arc<[MaybeUninit<u8>]>>,
     pub(super) statics: Vec<&'static dyn Reset>,
     /// Where Arcs are made whose counts are visible.
     pub(super) counted: FxHashSet<Site>,
@@ -40,6 +45,9 @@ pub(crate) struct Registry {
     pub(super) externals: FxHashMap<usize, ObjectId>,
     pub(super) values: FxHashMap<usize, Box<dyn Any>>,
     pub(super) value_order: Vec<usize>,
+    /// By address of what they are copies of.
+    pub(super) copies: FxHashMap<usize, *mut u8>,
+    pub(super) originals: Vec<Original>,
     /// `None` once the destructor of the value has begun.
     pub(super) locals: FxHashMap<(ThreadId, usize), Option<Box<dyn Any>>>,
     /// Those with destructors.
@@ -64,6 +72,20 @@ pub(crate) struct Registry {
     pub(super) scoped: FxHashSet<ThreadId>,
 }
 
+/// Where the original lies of a copy that an execution has of data in a static.
+pub(super) struct Original {
+    pub(super) copy: usize,
+    pub(super) size: usize,
+    pub(super) address: usize,
+}
+
+impl Original {
+    /// Whether it is that of this copy.
+    pub(super) fn is(&self, copy: *mut u8) -> bool {
+        self.copy == copy.addr()
+    }
+}
+
 static EPOCHS: AtomicU32 = AtomicU32::new(1);
 
 /// Executions in progress, as far as there is room.
@@ -72,7 +94,7 @@ pub(super) static LIVE: [AtomicU32; 64] = [const { AtomicU32::new(0) }; 64];
 impl Registry {
     /// Whether more objects from outside the body turn up in every execution.
     pub(crate) fn has_unstable_objects(&self) -> bool {
-        self.knowledge.externals.len() >= MOST_EXTERNALS
+        self.knowledge.externals.len() >= MOST_EXTERNALS + self.knowledge.compiled.len()
     }
 
     /// Whether the ends of threads are visible.
@@ -82,7 +104,8 @@ impl Registry {
 
     /// Whether objects are shared with the code outside the body.
     pub(crate) fn has_externals(&self) -> bool {
-        !self.knowledge.externals.is_empty()
+        let compiled = &self.knowledge.compiled;
+        self.knowledge.externals.iter().any(|(address, _)| !compiled.contains(address))
     }
 
     pub(super) fn begin(&mut self, run: *mut Run) {
@@ -129,6 +152,8 @@ impl Registry {
 
     /// Nothing can be dropped any more: destructors could do anything.
     pub(super) fn abandon(&mut self) {
+        self.copies.clear();
+        self.originals.clear();
         std::mem::forget(std::mem::take(&mut self.values));
         std::mem::forget(std::mem::take(&mut self.locals));
         self.value_order.clear();

@@ -1,5 +1,6 @@
 //! What an execution under control consists of, and how the code of the test gets at it.
 
+use super::creation_log::CreationLog;
 use super::fiber::Fibers;
 use super::heap::{Heap, Paused};
 use super::registry::Registry;
@@ -23,6 +24,7 @@ pub(crate) struct Runtime {
     pub(super) next: Command,
     pub(crate) fibers: Fibers,
     pub(super) heap: NonNull<Heap>,
+    pub(super) log: NonNull<CreationLog>,
     pub(crate) registry: Registry,
     /// Panics in flight or escaped, latest last.
     pub(crate) panics: Vec<(ThreadId, PanicNote)>,
@@ -187,7 +189,9 @@ pub(crate) fn current() -> Option<&'static mut Runtime> {
     // SAFETY: non-null only while `execute` runs on this operating system thread, which keeps the
     // runtime alive and pinned. Callers use the reference for one call and never hold two across
     // a suspension.
-    unsafe { CURRENT.get().as_mut() }
+    let runtime = unsafe { CURRENT.get().as_mut() }?;
+    runtime.note_creations();
+    Some(runtime)
 }
 
 /// Whether the caller runs under control.

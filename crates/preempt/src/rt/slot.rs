@@ -1,6 +1,11 @@
 //! The names of objects, kept inside the objects.
 
 use super::addresses::{inward, outward};
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+use super::creation_log::note;
+use super::creation_log::{self, Initial};
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+use super::creations::note;
 use super::heap::Paused;
 use super::registry::{LIVE, MOST_EXTERNALS};
 use super::runtime::{Runtime, current};
@@ -14,53 +19,82 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) struct Slot(pub(super) AtomicU64);
 
 impl Slot {
-    /// The name of a new object with this value.
-    #[track_caller]
-    pub(crate) fn new(value: u64) -> Self {
-        let slot = Slot::unregistered();
-        if let Some(runtime) = current() {
-            let _paused = Paused::new();
-            let site = std::panic::Location::caller();
-            let object = runtime.run().create_in_memory(value, site);
-            slot.set(runtime.registry.epoch, object);
-            if runtime.run().events.is_some() {
-                runtime.registry.origins.insert(object, site);
-            }
+    const_fn! {
+        /// The name of a new object with this value.
+        #[track_caller]
+        pub(crate) fn new(value: u64) -> Self {
+            Slot::of(Initial::Number(value))
         }
-        slot
+    }
+
+    const_fn! {
+        /// The same for values of all kinds.
+        #[track_caller]
+        pub(crate) fn of(initial: Initial) -> Self {
+            Slot(AtomicU64::new(note(initial, std::panic::Location::caller())))
+        }
+    }
+
+    /// The name of an object that the compiler makes, where it makes no others.
+    #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+    pub(crate) const fn compiled() -> Self {
+        Slot(AtomicU64::new(creation_log::BY_COMPILER))
     }
 
     /// A name to be found out later.
     pub(crate) const fn unregistered() -> Self {
-        Slot(AtomicU64::new(0))
+        Slot(AtomicU64::new(creation_log::OUTSIDE))
     }
 
     /// The object in the execution in progress. `value` is its value if it was made outside.
     #[inline]
+    #[track_caller]
     pub(crate) fn object(&self, runtime: &mut Runtime, value: impl FnOnce() -> u64) -> ObjectId {
         let address = (&raw const *self).addr();
         runtime.check_address(address);
         let packed = self.0.load(Ordering::Relaxed);
         if (packed >> 32) as u32 == runtime.registry.epoch {
-            let object = ObjectId(packed as u32);
+            // SAFETY: the log is alive as long as the runtime, and borrowed for one statement.
+            let object = unsafe { runtime.log.as_ref() }.object(packed as u32);
             if runtime.heap().enabled {
                 runtime.named = Some((object, address));
             }
             return object;
         }
-        let object = match runtime.registry.externals.get(&address) {
-            Some(&object) => object,
-            // Nothing that is allocated for it belongs to the test.
-            None => runtime.external(address, value()),
-        };
-        self.set(runtime.registry.epoch, object);
-        object
+        let known = runtime.registry.externals.get(&address).copied();
+        if packed != creation_log::BY_COMPILER {
+            let object = known.unwrap_or_else(|| runtime.external(address, value()));
+            self.set(runtime.registry.epoch, object);
+            return object;
+        }
+        // Every execution comes to this one in this way, and so do other tests.
+        if let Some(object) = known {
+            return object;
+        }
+        let site = std::panic::Location::caller();
+        // Nothing that is allocated for it belongs to the test.
+        match runtime.place_of_constant(address, site) {
+            Some(place) => match runtime.registry.externals.get(&place) {
+                Some(&object) => object,
+                None => runtime.external(place, value()),
+            },
+            None => runtime.run().create(value()),
+        }
+    }
+
+    /// Out of control somebody uses the object.
+    pub(super) fn note_use_outside(&self) {
+        let (before, after) = (creation_log::BY_COMPILER, creation_log::OUTSIDE);
+        let _ = self.0.compare_exchange(before, after, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     /// Notes that data which belongs to the object is changed here, which matters if it was made outside the body.
     pub(crate) fn note_change(&self, runtime: &mut Runtime, site: Site) {
         let address = (&raw const *self).addr();
-        if runtime.outside_change.is_none() && runtime.registry.externals.contains_key(&address) {
+        let registry = &runtime.registry;
+        let shared = registry.externals.contains_key(&address)
+            && !registry.knowledge.compiled.contains(&address);
+        if runtime.outside_change.is_none() && shared {
             runtime.outside_change = Some(site);
         }
     }
@@ -83,6 +117,7 @@ impl Slot {
                 "preempt: a thread that preempt does not control uses an object of a test in \
                  progress; spawn it with preempt::thread::spawn instead of std::thread::spawn"
             );
+            self.note_use_outside();
         }
         runtime
     }
@@ -147,7 +182,8 @@ impl Runtime {
 
     fn external(&mut self, address: usize, value: u64) -> ObjectId {
         let _paused = Paused::new();
-        if self.registry.knowledge.externals.len() < MOST_EXTERNALS {
+        let most = MOST_EXTERNALS + self.registry.knowledge.compiled.len();
+        if self.registry.knowledge.externals.len() < most {
             self.registry.knowledge.externals.push((address, value));
             self.stop(Ending::Restart);
         }

@@ -96,6 +96,9 @@ pub(super) fn drop_values() {
     while let Some(registry) = current().map(|runtime| &mut runtime.registry) {
         let Some(key) = registry.value_order.pop() else { break };
         let value = registry.values.remove(&key);
+        if let Some(copy) = registry.copies.remove(&key) {
+            registry.originals.retain(|original| !original.is(copy));
+        }
         drop(value);
     }
 }

@@ -17,6 +17,8 @@ pub(crate) enum Trouble {
     Memory(ThreadId, MemoryError),
     /// The test has spawned a thread of the operating system.
     Uncontrolled,
+    /// The test uses an object here that is a copy of a constant.
+    Constant(Site),
     /// The test called `abort`.
     Abort,
     /// A panic escaped from a destructor during unwinding.

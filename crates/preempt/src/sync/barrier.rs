@@ -24,10 +24,12 @@ impl BarrierWaitResult {
 }
 
 impl Barrier {
-    /// A barrier for this many threads.
-    #[track_caller]
-    pub fn new(threads: usize) -> Self {
-        Barrier { slot: Slot::new(0), threads, outside: std::sync::Barrier::new(threads) }
+    const_fn! {
+        /// A barrier for this many threads.
+        #[track_caller]
+        pub fn new(threads: usize) -> Self {
+            Barrier { slot: Slot::new(0), threads, outside: std::sync::Barrier::new(threads) }
+        }
     }
 
     /// Waits until all threads have arrived.

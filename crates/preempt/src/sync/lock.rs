@@ -16,11 +16,24 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    #[track_caller]
-    pub(super) fn new() -> Self {
-        Lock { slot: Slot::new(0), poisoned: AtomicBool::new(false) }
+    const_fn! {
+        #[track_caller]
+        pub(super) fn new() -> Self {
+            Lock { slot: Slot::new(0), poisoned: AtomicBool::new(false) }
+        }
     }
 
+    /// Where this execution keeps what the lock protects.
+    pub(super) fn data<T: ?Sized>(&self, data: *mut T) -> *mut T {
+        rt::data(&self.slot, data)
+    }
+
+    fn poison(&self) -> &AtomicBool {
+        // SAFETY: there is one, for as long as the lock or the execution.
+        unsafe { &*self.data((&raw const self.poisoned).cast_mut()) }
+    }
+
+    #[track_caller]
     pub(super) fn object(&self, runtime: &mut Runtime) -> ObjectId {
         self.slot.object(runtime, || 0)
     }
@@ -99,7 +112,7 @@ impl Lock {
             rt::operation(runtime, action, object, unchanged, 0, site);
         }
         if poisons {
-            self.poisoned.store(true, SeqCst);
+            self.poison().store(true, SeqCst);
         }
     }
 
@@ -122,7 +135,7 @@ impl Lock {
 
     /// Whether it is poisoned, for those that hold it or only print it.
     pub(super) fn has_poison(&self) -> bool {
-        self.poisoned.load(SeqCst)
+        self.poison().load(SeqCst)
     }
 
     /// Whether it is poisoned. A visible operation, because it races with whoever panics.
@@ -137,6 +150,6 @@ impl Lock {
     pub(super) fn clear_poison(&self) {
         // A write that leaves the lock as it is.
         self.operate(Action::Update(Update::Or, 64));
-        self.poisoned.store(false, SeqCst);
+        self.poison().store(false, SeqCst);
     }
 }

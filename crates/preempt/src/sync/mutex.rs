@@ -7,7 +7,7 @@ use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
-use std::panic::Location;
+use std::panic::{AssertUnwindSafe, Location};
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 use std::time::Duration;
 
@@ -24,13 +24,15 @@ unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
 unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 
 impl<T> Mutex<T> {
-    /// A new mutex. Not `const` under control: see `preempt::statics!`.
-    #[track_caller]
-    pub fn new(value: T) -> Self {
-        Mutex {
-            lock: Lock::new(),
-            outside: std::sync::Mutex::new(()),
-            data: UnsafeCell::new(value),
+    const_fn! {
+        /// A new mutex.
+        #[track_caller]
+        pub fn new(value: T) -> Self {
+            Mutex {
+                lock: Lock::new(),
+                outside: std::sync::Mutex::new(()),
+                data: UnsafeCell::new(value),
+            }
         }
     }
 
@@ -80,6 +82,7 @@ impl<T: ?Sized> Mutex<T> {
     ) -> LockResult<MutexGuard<'a, T>> {
         let guard = MutexGuard {
             mutex: self,
+            data: AssertUnwindSafe(self.lock.data(self.data.get())),
             outside,
             panicking: std::thread::panicking(),
             site: Location::caller(),
@@ -115,6 +118,8 @@ impl<T: ?Sized> fmt::Debug for Mutex<T> {
 #[must_use = "if unused the Mutex will immediately unlock"]
 pub struct MutexGuard<'a, T: ?Sized> {
     mutex: &'a Mutex<T>,
+    /// Safe to keep across a panic as the lock is.
+    data: AssertUnwindSafe<*mut T>,
     outside: Option<std::sync::MutexGuard<'a, ()>>,
     panicking: bool,
     site: Place,
@@ -133,7 +138,7 @@ impl<T: ?Sized> Deref for MutexGuard<'_, T> {
 
     fn deref(&self) -> &T {
         // SAFETY: the guard exists only while its thread holds the mutex.
-        unsafe { &*self.mutex.data.get() }
+        unsafe { &*self.data.0 }
     }
 }
 
@@ -141,7 +146,7 @@ impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
         self.mutated = true;
         // SAFETY: as above, and the guard is borrowed exclusively.
-        unsafe { &mut *self.mutex.data.get() }
+        unsafe { &mut *self.data.0 }
     }
 }
 
@@ -183,10 +188,12 @@ pub struct Condvar {
 }
 
 impl Condvar {
-    /// A new condition variable.
-    #[track_caller]
-    pub fn new() -> Self {
-        Condvar { slot: Slot::new(0), outside: std::sync::Condvar::new() }
+    const_fn! {
+        /// A new condition variable.
+        #[track_caller]
+        pub fn new() -> Self {
+            Condvar { slot: Slot::new(0), outside: std::sync::Condvar::new() }
+        }
     }
 
     /// Releases the mutex, waits to be notified, acquires the mutex again.

@@ -32,19 +32,17 @@ impl OnceState {
 }
 
 impl Once {
-    /// A new, incomplete initialisation. Not `const` under control: see `preempt::statics!`.
-    #[allow(clippy::new_without_default)]
-    #[track_caller]
-    pub fn new() -> Self {
-        Once { slot: Slot::new(0), ..Once::unregistered() }
+    const_fn! {
+        /// A new, incomplete initialisation.
+        #[allow(clippy::new_without_default)]
+        #[track_caller]
+        pub fn new() -> Self {
+            Once::with(Slot::new(0))
+        }
     }
 
-    const fn unregistered() -> Self {
-        Once {
-            slot: Slot::unregistered(),
-            outside: std::sync::Once::new(),
-            poisoned_outside: AtomicBool::new(false),
-        }
+    const fn with(slot: Slot) -> Self {
+        Once { slot, outside: std::sync::Once::new(), poisoned_outside: AtomicBool::new(false) }
     }
 
     /// Runs the closure, unless some thread has.
@@ -106,6 +104,7 @@ impl Once {
     }
 
     /// The object; one that was made outside the body begins every execution as it was.
+    #[track_caller]
     fn object(&self, runtime: &mut rt::Runtime) -> preempt_explore::ObjectId {
         self.slot.object(runtime, || if self.outside.is_completed() { DONE } else { 0 })
     }
@@ -170,11 +169,18 @@ unsafe impl<T: Send> Send for OnceLock<T> {}
 unsafe impl<T: Send + Sync> Sync for OnceLock<T> {}
 
 impl<T> OnceLock<T> {
-    /// An empty cell. Not `const` under control: see `preempt::statics!`.
-    #[allow(clippy::new_without_default)]
-    #[track_caller]
-    pub fn new() -> Self {
-        OnceLock { once: Once::new(), value: UnsafeCell::new(None) }
+    const_fn! {
+        /// An empty cell.
+        #[allow(clippy::new_without_default)]
+        #[track_caller]
+        pub fn new() -> Self {
+            OnceLock { once: Once::new(), value: UnsafeCell::new(None) }
+        }
+    }
+
+    /// Where this execution keeps the value.
+    fn place(&self) -> *mut Option<T> {
+        rt::data(&self.once.slot, self.value.get())
     }
 
     /// The value, if set.
@@ -184,7 +190,7 @@ impl<T> OnceLock<T> {
             return None;
         }
         // SAFETY: complete, so nobody writes any more.
-        unsafe { (*self.value.get()).as_ref() }
+        unsafe { (*self.place()).as_ref() }
     }
 
     /// The value, when it is set.
@@ -216,10 +222,10 @@ impl<T> OnceLock<T> {
         self.once.call(true, |_| {
             let value = init();
             // SAFETY: only one thread runs the initialisation, and readers wait for its end.
-            unsafe { *self.value.get() = Some(value) };
+            unsafe { *self.place() = Some(value) };
         });
         // SAFETY: the initialisation has ended, so nobody writes any more.
-        match unsafe { (*self.value.get()).as_ref() } {
+        match unsafe { (*self.place()).as_ref() } {
             Some(value) => value,
             None => unreachable!("the initialisation has set a value"),
         }
@@ -277,21 +283,24 @@ impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
     }
 }
 
-/// `std::sync::LazyLock` under control. Meant for statics: the value is initialised again in every
-/// execution, by the first thread that needs it.
-pub struct LazyLock<T: 'static, F = fn() -> T> {
+/// `std::sync::LazyLock` under control. That of a static is initialised again in every execution, by the first thread that
+/// needs it.
+pub struct LazyLock<T, F = fn() -> T> {
     once: Once,
     init: F,
+    value: UnsafeCell<Option<T>>,
     outside: std::sync::OnceLock<T>,
 }
 
-/// The value of one execution.
-struct PerExecution<T>(UnsafeCell<Option<T>>);
-
-impl<T: 'static, F: Fn() -> T> LazyLock<T, F> {
+impl<T, F: Fn() -> T> LazyLock<T, F> {
     /// A value to be made by the function when first needed.
+    #[track_caller]
     pub const fn new(init: F) -> Self {
-        LazyLock { once: Once::unregistered(), init, outside: std::sync::OnceLock::new() }
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        let once = Once::new();
+        #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+        let once = Once::with(Slot::compiled());
+        LazyLock { once, init, value: UnsafeCell::new(None), outside: std::sync::OnceLock::new() }
     }
 
     /// The value, made now if need be.
@@ -303,23 +312,23 @@ impl<T: 'static, F: Fn() -> T> LazyLock<T, F> {
         this.once.call(false, |_| {
             let value = (this.init)();
             // SAFETY: only one thread runs the initialisation, and readers wait for its end.
-            unsafe { *place.0.get() = Some(value) };
+            unsafe { *place = Some(value) };
         });
         // SAFETY: the initialisation has ended, so nobody writes any more.
-        match unsafe { (*place.0.get()).as_ref() } {
+        match unsafe { (*place).as_ref() } {
             Some(value) => value,
             None => unreachable!("the initialisation has set a value"),
         }
     }
 }
 
-impl<T: 'static, F> LazyLock<T, F> {
+impl<T, F> LazyLock<T, F> {
     /// The value, if it was made.
     #[track_caller]
     pub fn get(this: &Self) -> Option<&T> {
         match this.place() {
             // SAFETY: the initialisation has ended, so nobody writes any more.
-            Some(place) if this.once.is_completed() => unsafe { (*place.0.get()).as_ref() },
+            Some(place) if this.once.is_completed() => unsafe { (*place).as_ref() },
             Some(_) => None,
             None => this.outside.get(),
         }
@@ -329,18 +338,18 @@ impl<T: 'static, F> LazyLock<T, F> {
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
         match this.place() {
             // SAFETY: the cell is borrowed exclusively.
-            Some(place) => unsafe { (*place.0.get()).as_mut() },
+            Some(place) => unsafe { (*place).as_mut() },
             None => this.outside.get_mut(),
         }
     }
 
-    /// Where the value of this execution is.
-    fn place(&self) -> Option<&'static PerExecution<T>> {
-        rt::per_execution((&raw const *self).addr(), || PerExecution(UnsafeCell::new(None)))
+    /// Where this execution keeps the value, if the caller runs under control.
+    fn place(&self) -> Option<*mut Option<T>> {
+        rt::is_controlled().then(|| rt::data(&self.once.slot, self.value.get()))
     }
 }
 
-impl<T: 'static, F: Fn() -> T> LazyLock<T, F> {
+impl<T, F: Fn() -> T> LazyLock<T, F> {
     /// The value, made now if need be, through exclusive access.
     #[track_caller]
     pub fn force_mut(this: &mut Self) -> &mut T {
@@ -355,7 +364,7 @@ impl<T: 'static, F: Fn() -> T> LazyLock<T, F> {
 // SAFETY: as for `OnceLock`; the closure is only called by one thread at a time.
 unsafe impl<T: Send + Sync, F: Send> Sync for LazyLock<T, F> {}
 
-impl<T: 'static, F: Fn() -> T> Deref for LazyLock<T, F> {
+impl<T, F: Fn() -> T> Deref for LazyLock<T, F> {
     type Target = T;
 
     #[track_caller]

@@ -9,7 +9,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
-use std::panic::Location;
+use std::panic::{AssertUnwindSafe, Location};
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
 /// A lock held for writing out of control.
@@ -30,14 +30,16 @@ unsafe impl<T: ?Sized + Send> Send for RwLock<T> {}
 unsafe impl<T: ?Sized + Send + Sync> Sync for RwLock<T> {}
 
 impl<T> RwLock<T> {
-    /// A new lock. Not `const` under control: see `preempt::statics!`.
-    #[track_caller]
-    pub fn new(value: T) -> Self {
-        RwLock {
-            lock: Lock::new(),
-            outside: std::sync::RwLock::new(()),
-            writers: std::sync::Mutex::new(()),
-            data: UnsafeCell::new(value),
+    const_fn! {
+        /// A new lock.
+        #[track_caller]
+        pub fn new(value: T) -> Self {
+            RwLock {
+                lock: Lock::new(),
+                outside: std::sync::RwLock::new(()),
+                writers: std::sync::Mutex::new(()),
+                data: UnsafeCell::new(value),
+            }
         }
     }
 
@@ -118,7 +120,8 @@ impl<T: ?Sized> RwLock<T> {
         outside: Option<std::sync::RwLockReadGuard<'a, ()>>,
     ) -> LockResult<RwLockReadGuard<'a, T>> {
         let (site, _auto) = (Location::caller(), PhantomData);
-        let guard = RwLockReadGuard { lock: self, site, outside, _auto };
+        let data = self.lock.data(self.data.get());
+        let guard = RwLockReadGuard { lock: self, data, site, outside, _auto };
         self.lock.warn(guard)
     }
 
@@ -130,7 +133,8 @@ impl<T: ?Sized> RwLock<T> {
         let panicking = std::thread::panicking();
         let site = Location::caller();
         let (mutated, _auto) = (false, PhantomData);
-        let guard = RwLockWriteGuard { lock: self, site, panicking, mutated, outside, _auto };
+        let data = AssertUnwindSafe(self.lock.data(self.data.get()));
+        let guard = RwLockWriteGuard { lock: self, data, site, panicking, mutated, outside, _auto };
         self.lock.warn(guard)
     }
 }
@@ -159,6 +163,7 @@ impl<T: ?Sized> fmt::Debug for RwLock<T> {
 #[must_use = "if unused the RwLock will immediately unlock"]
 pub struct RwLockReadGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
+    data: *const T,
     site: Place,
     outside: Option<std::sync::RwLockReadGuard<'a, ()>>,
     _auto: PhantomData<*const T>,
@@ -171,6 +176,8 @@ unsafe impl<T: ?Sized + Sync> Sync for RwLockReadGuard<'_, T> {}
 #[must_use = "if unused the RwLock will immediately unlock"]
 pub struct RwLockWriteGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
+    /// Safe to keep across a panic as the lock is.
+    data: AssertUnwindSafe<*mut T>,
     site: Place,
     panicking: bool,
     mutated: bool,
@@ -186,7 +193,8 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     #[track_caller]
     pub fn downgrade(this: Self) -> RwLockReadGuard<'a, T> {
         let mut this = ManuallyDrop::new(this);
-        let (lock, site, _auto) = (this.lock, Location::caller(), PhantomData);
+        let (lock, data) = (this.lock, this.data.cast_const());
+        let (site, _auto) = (Location::caller(), PhantomData);
         // Taken, so that nothing of the guard is left to be dropped.
         let outside = this.outside.take().map(|(writing, _turn)| {
             drop(writing);
@@ -195,7 +203,7 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         if outside.is_none() {
             lock.lock.downgrade(site, this.mutated);
         }
-        RwLockReadGuard { lock, site, outside, _auto }
+        RwLockReadGuard { lock, data, site, outside, _auto }
     }
 }
 
@@ -204,7 +212,7 @@ impl<T: ?Sized> Deref for RwLockReadGuard<'_, T> {
 
     fn deref(&self) -> &T {
         // SAFETY: the guard exists only while its thread holds the lock, and writers do not.
-        unsafe { &*self.lock.data.get() }
+        unsafe { &*self.data }
     }
 }
 
@@ -213,7 +221,7 @@ impl<T: ?Sized> Deref for RwLockWriteGuard<'_, T> {
 
     fn deref(&self) -> &T {
         // SAFETY: the guard exists only while its thread alone holds the lock.
-        unsafe { &*self.lock.data.get() }
+        unsafe { &*self.data.0 }
     }
 }
 
@@ -221,7 +229,7 @@ impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
         self.mutated = true;
         // SAFETY: as above, and the guard is borrowed exclusively.
-        unsafe { &mut *self.lock.data.get() }
+        unsafe { &mut *self.data.0 }
     }
 }
 

@@ -295,6 +295,51 @@ pub(crate) fn lazy_values() {
     assert_eq!(*LazyLock::<u8>::default(), 0);
 }
 
+/// What std's constructors are `const` for.
+pub(crate) fn statics() {
+    use super::cell::{Cell, UnsafeCell};
+    use super::sync::{Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, atomic::*};
+    struct Shared<T>(T);
+    // SAFETY: used by one thread only.
+    unsafe impl<T> Sync for Shared<T> {}
+    static ATOMICS: (AtomicBool, AtomicU8, AtomicI64, AtomicUsize, AtomicPtr<u8>) = (
+        AtomicBool::new(true),
+        AtomicU8::new(1),
+        AtomicI64::new(-1),
+        AtomicUsize::new(1),
+        AtomicPtr::new(std::ptr::null_mut()),
+    );
+    static LOCKS: (Mutex<Vec<u8>>, RwLock<u8>, Condvar) =
+        (Mutex::new(Vec::new()), RwLock::new(1), Condvar::new());
+    static OTHERS: (Once, OnceLock<u8>, Barrier, LazyLock<Mutex<u8>>) =
+        (Once::new(), OnceLock::new(), Barrier::new(1), LazyLock::new(|| Mutex::new(1)));
+    static CELLS: Shared<(Cell<u8>, UnsafeCell<u8>)> = Shared((Cell::new(1), UnsafeCell::new(1)));
+    static TABLE: [Mutex<u8>; 2] = [const { Mutex::new(0) }; 2];
+    const fn sum(a: u8) -> Mutex<u8> {
+        Mutex::new(a + 1)
+    }
+    static SUM: Mutex<u8> = sum(1);
+    let order = Ordering::SeqCst;
+    assert!(ATOMICS.0.swap(false, order) && ATOMICS.4.load(order).is_null());
+    assert_eq!(ATOMICS.1.fetch_add(1, order), 1);
+    assert_eq!(ATOMICS.2.fetch_add(1, order), -1);
+    assert_eq!(ATOMICS.3.fetch_add(1, order), 1);
+    LOCKS.0.lock().unwrap().push(1);
+    *LOCKS.1.write().unwrap() += 1;
+    LOCKS.2.notify_all();
+    assert_eq!((LOCKS.0.lock().unwrap().len(), *LOCKS.1.read().unwrap()), (1, 2));
+    OTHERS.0.call_once(|| ());
+    assert_eq!((*OTHERS.1.get_or_init(|| 3), OTHERS.2.wait().is_leader()), (3, true));
+    *OTHERS.3.lock().unwrap() += 1;
+    assert_eq!(*OTHERS.3.lock().unwrap(), 2);
+    assert_eq!(CELLS.0.0.replace(2), 1);
+    // SAFETY: see above.
+    assert_eq!((CELLS.0.0.get(), unsafe { *CELLS.0.1.get() }), (2, 1));
+    *TABLE[1].lock().unwrap() += *SUM.lock().unwrap();
+    assert_eq!((*TABLE[0].lock().unwrap(), *TABLE[1].lock().unwrap()), (0, 2));
+    assert_eq!(*sum(4).lock().unwrap(), 5);
+}
+
 fn channels() {
     use mpsc::{
         IntoIter, Iter, Receiver, RecvError, RecvTimeoutError, SendError, Sender, SyncSender,

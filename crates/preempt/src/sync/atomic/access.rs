@@ -85,17 +85,8 @@ pub(super) fn operate_wide(
     Some(rt::outward(rt::current()?, result))
 }
 
-/// The name of a new atomic with this value.
-#[track_caller]
-pub(super) fn new_slot(value: u64) -> Slot {
-    let value = match rt::current() {
-        Some(runtime) => rt::inward(runtime, value),
-        None => value,
-    };
-    Slot::new(value)
-}
-
 /// The value of an atomic without looking at it in a way that others can notice.
+#[track_caller]
 pub(super) fn peek(slot: &Slot, initial: impl FnOnce() -> u64) -> u64 {
     let Some(runtime) = rt::current() else { return initial() };
     let object = slot.object(runtime, initial);

@@ -1,5 +1,5 @@
 //! The operations that all atomics have, over two functions of each type: `pack`, from a value to the number that
-//! the explorer works with, and `unpack`, its inverse.
+//! the explorer works with, and `unpack`, its inverse; `first` is what `pack` is for a new atomic.
 //!
 //! A macro and not a generic type, because `std`'s atomics have no trait in common. It uses the imports of the
 //! module that calls it.
@@ -7,12 +7,14 @@
 macro_rules! shared_methods {
     ($name:ident $(<$parameter:ident>)?, $type:ty) => {
         impl $(<$parameter>)? $name $(<$parameter>)? {
-            /// A new atomic. Not `const` under control: see `preempt::statics!`.
-            #[track_caller]
-            pub fn new(value: $type) -> Self {
-                Self {
-                    slot: new_slot(Self::pack(value)),
-                    inner: std::sync::atomic::$name::new(value),
+            const_fn! {
+                /// A new atomic.
+                #[track_caller]
+                pub fn new(value: $type) -> Self {
+                    Self {
+                        slot: Slot::of(Self::first(value)),
+                        inner: std::sync::atomic::$name::new(value),
+                    }
                 }
             }
 

@@ -2,7 +2,7 @@
 
 use super::access::*;
 use super::methods::shared_methods;
-use crate::rt::{self, Slot};
+use crate::rt::{self, Initial, Slot};
 use preempt_explore::{Action, Update};
 use std::panic::Location;
 use std::sync::atomic::Ordering::{self, SeqCst};
@@ -18,12 +18,19 @@ macro_rules! integer {
         impl $name {
             const BITS: u8 = <$type>::BITS as u8;
 
-            fn pack(value: $type) -> u64 {
+            const fn pack(value: $type) -> u64 {
                 (value as $unsigned) as u64
             }
 
             fn unpack(value: u64) -> $type {
                 (value as $unsigned) as $type
+            }
+
+            const fn first(value: $type) -> Initial {
+                match Self::BITS {
+                    64 => Initial::Wide(Self::pack(value)),
+                    _ => Initial::Number(Self::pack(value)),
+                }
             }
         }
 
@@ -78,6 +85,10 @@ impl AtomicBool {
 
     fn unpack(value: u64) -> bool {
         value != 0
+    }
+
+    const fn first(value: bool) -> Initial {
+        Initial::Number(value as u64)
     }
 
     #[track_caller]

@@ -2,7 +2,7 @@
 
 use super::access::*;
 use super::methods::shared_methods;
-use crate::rt::{self, Slot};
+use crate::rt::{self, Initial, Slot};
 use preempt_explore::{Action, Update};
 use std::panic::Location;
 use std::sync::atomic::Ordering::{self, SeqCst};
@@ -22,6 +22,10 @@ impl<T> AtomicPtr<T> {
 
     fn unpack(value: u64) -> *mut T {
         std::ptr::with_exposed_provenance_mut(value as usize)
+    }
+
+    const fn first(value: *mut T) -> Initial {
+        Initial::Pointer(value.cast_const().cast())
     }
 }
 
