@@ -16,7 +16,7 @@ use preempt_core::{
     Claim, Outcome, ProcessId, ReplayError, Step, Trace, Verdict, ViolationKind, replay,
 };
 use preempt_promela::interpret::Interpreter;
-use preempt_promela::interpret::trail::{has_claim, is_trail};
+use preempt_promela::interpret::trail::{has_claim, is_merged, is_trail};
 use preempt_report::{Page, SavedTrace, lanes, page};
 use preempt_verify::promela::{observed, truncations_along};
 use std::ffi::OsString;
@@ -43,7 +43,8 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
     if let Some(schedule) = &saved.schedule {
         return crate::run::replay(arguments, &saved, schedule);
     }
-    let check = as_saved(path, &arguments.model, &saved)?;
+    let mut check = as_saved(path, &arguments.model, &saved)?;
+    check.model.no_merge |= is_trail(&text) && !is_merged(&text);
     let mut model = promela::load(&check.model, true)?;
     let interpreter =
         observed(&model, &settings(&check), &interruptible()).map_err(promela::failed)?;

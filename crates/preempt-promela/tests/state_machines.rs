@@ -107,6 +107,9 @@ fn control_states_are_spins() {
     if std::env::var_os("PREEMPT_ALL_EXAMPLES").is_some() {
         files.extend(support::models_below(&micro));
         files.extend(support::models_below(examples));
+    } else if let Some(folder) = std::env::var_os("PREEMPT_MACHINES_OF") {
+        // The models of a folder.
+        files.extend(support::models_below(Path::new(&folder)));
     } else {
         files.extend(
             ["m03_mixed_merge", "m11_unless", "m20_chan_local"]

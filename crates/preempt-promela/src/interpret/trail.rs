@@ -47,6 +47,11 @@ pub fn is_trail(text: &str) -> bool {
     lines.next().is_some_and(|line| line_of(line).is_some())
 }
 
+/// Whether the statements of the model that a trail belongs to were merged.
+pub fn is_merged(text: &str) -> bool {
+    text.lines().any(|line| line_of(line.trim()).is_some_and(|(depth, ..)| depth == -4))
+}
+
 /// Whether the execution that a trail describes was found beside a claim.
 pub fn has_claim(text: &str) -> bool {
     text.lines().any(|line| line_of(line.trim()).is_some_and(|(depth, ..)| depth == -2))
@@ -79,8 +84,15 @@ impl Interpreter {
             ];
             for (process, transition) in halves.into_iter().flatten() {
                 depth += 1;
-                let number = self.move_of(transition).map_or(0, |taken| taken.number);
+                let taken = self.move_of(transition);
+                let number = taken.map_or(0, |taken| taken.number);
                 text.push_str(&format!("{depth}:{process}:{number}\n"));
+                // Spin is told that nothing is merged: then it asks for each statement.
+                let apart = taken.filter(|_| !self.program.merges_statements);
+                for number in apart.iter().flat_map(|taken| &taken.joined) {
+                    depth += 1;
+                    text.push_str(&format!("{depth}:{process}:{number}\n"));
+                }
             }
         }
         text

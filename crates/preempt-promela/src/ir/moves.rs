@@ -26,6 +26,8 @@ pub struct Move {
     pub statements: Vec<Statement>,
     /// Its number in Spin's trails: statements are counted through all process types and claims.
     pub number: u32,
+    /// The numbers of the statements that were merged with it.
+    pub joined: Vec<u32>,
 }
 
 /// A statement of the source, as traces and the list of unreached code show it.

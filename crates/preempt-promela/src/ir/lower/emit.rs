@@ -119,6 +119,7 @@ fn emit_move(
     let element = graph.at(id);
     let mut ops = Vec::new();
     let mut statements = vec![Statement { span: element.span, text: element.text.clone() }];
+    let mut joined = Vec::new();
     let one = lowering.constant(1);
     let kind = match (transition.code, &element.kind) {
         (Code::Else, _) => MoveKind::Else,
@@ -141,6 +142,7 @@ fn emit_move(
         for next in chained_elements(graph, &table.merges, id, end) {
             let element = graph.at(next);
             if let Kind::Basic(action) = &element.kind {
+                joined.push(lowering.first_numbers[index] + next as u32);
                 action_kind(lowering, index, action, element.span, &mut ops)?;
                 reset_dead(lowering, index, table, next, &mut ops);
             }
@@ -160,6 +162,7 @@ fn emit_move(
         escape: transition.escape as u16,
         statements,
         number: lowering.first_numbers[index] + id as u32,
+        joined,
     })
 }
 

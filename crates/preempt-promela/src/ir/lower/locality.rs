@@ -22,6 +22,7 @@ use crate::ir::{
     BlockGuard, ChannelRef, ControlState, Expr, ExprId, Move, MoveId, MoveKind, Op, Pattern, Place,
     ProctypeIndex, Program, Safety, Space,
 };
+use std::collections::HashSet;
 
 /// Takes the promise of strict locality back where it does not hold.
 pub(super) fn restrict(program: &mut Program) {
@@ -45,7 +46,7 @@ pub(super) fn restrict_noticed(program: &mut Program, counted: bool) {
     if program.notices_every_step() {
         return program.take_nothing_for_safe();
     }
-    if !(counted || several_create(program) && numbers_matter(program)) {
+    if !(counted || numbers_vary(program) && numbers_matter(program)) {
         return;
     }
     let changes_count: Vec<bool> = program.moves.iter().map(changes_count).collect();
@@ -258,36 +259,102 @@ fn may_be_one(a: &ChannelRef, b: &ChannelRef) -> bool {
 
 /// The process types that a move starts, once for each `run`.
 fn started(step: &Move) -> impl Iterator<Item = ProctypeIndex> + '_ {
-    let blocks = match &step.kind {
-        MoveKind::Compound { blocks, .. } => blocks.as_slice(),
-        _ => &[],
-    };
-    let inside = blocks.iter().flat_map(|block| &block.options).flat_map(|option| &option.ops);
-    step.ops.iter().chain(inside).filter_map(|op| match op {
+    all_ops(step).filter_map(|op| match op {
         Op::Run { proctype, .. } => Some(*proctype),
         _ => None,
     })
 }
 
-/// Whether more than one process may start others: their order then decides who gets which number.
-fn several_create(program: &Program) -> bool {
-    let creates = |proctype: &ProctypeIndex| {
-        program
-            .moves
-            .iter()
-            .any(|step| step.proctype == *proctype && started(step).next().is_some())
+/// What a move does, in whatever order.
+fn all_ops(step: &Move) -> impl Iterator<Item = &Op> + '_ {
+    let blocks = match &step.kind {
+        MoveKind::Compound { blocks, .. } => blocks.as_slice(),
+        _ => &[],
     };
-    let at_once = program.start.iter().filter(|proctype| creates(proctype)).count();
-    at_once > 1 || program.moves.iter().flat_map(started).any(|proctype| creates(&proctype))
+    let inside = blocks.iter().flat_map(|block| &block.options).flat_map(|option| &option.ops);
+    step.ops.iter().chain(inside)
 }
 
-/// Whether somebody looks at the number of a process.
+/// Whether the number of a process may depend on the order of steps: the number of the last process is free again when that
+/// has come to its end.
+fn numbers_vary(program: &Program) -> bool {
+    let runs = |proctype: ProctypeIndex| {
+        let own = program.moves.iter().filter(move |step| step.proctype == proctype);
+        own.flat_map(started)
+    };
+    let can_end = |proctype: ProctypeIndex| {
+        let mut own = program.moves.iter().filter(|step| step.proctype == proctype);
+        own.any(|step| matches!(step.kind, MoveKind::End))
+    };
+    let creators: Vec<usize> =
+        (0..program.start.len()).filter(|at| runs(program.start[*at]).next().is_some()).collect();
+    let mut all = program.moves.iter().flat_map(started);
+    if creators.len() > 1 || all.any(|proctype| runs(proctype).next().is_some()) {
+        return true;
+    }
+    creators.iter().any(|at| {
+        let creator = program.start[*at];
+        program.start[at + 1..].iter().any(|younger| can_end(*younger))
+            || creates_apart(program, creator) && runs(creator).any(can_end)
+    })
+}
+
+/// Whether a process of this type may be interrupted after it started one process and before it starts another one.
+fn creates_apart(program: &Program, proctype: ProctypeIndex) -> bool {
+    let states = &program.proctypes[usize::from(proctype.0)].states;
+    let goes_on = |at: usize| {
+        states[at].moves.iter().any(|id| match &program.move_of(*id).kind {
+            MoveKind::Else => true,
+            MoveKind::Plain { guard } => {
+                matches!(program.expr(*guard), Expr::Const(value) if *value != 0)
+                    || started(program.move_of(*id)).next().is_some()
+            }
+            _ => false,
+        })
+    };
+    let behind = |step: &Move, apart: bool| {
+        let target = usize::from(step.target.0);
+        (target, apart || !step.keeps_control || !goes_on(target))
+    };
+    let own = program.moves.iter().filter(|step| step.proctype == proctype);
+    let creating = own.filter(|step| started(step).next().is_some());
+    let mut worklist: Vec<(usize, bool)> = creating.map(|step| behind(step, false)).collect();
+    let mut known: HashSet<(usize, bool)> = worklist.iter().copied().collect();
+    while let Some((at, apart)) = worklist.pop() {
+        for step in states[at].moves.iter().map(|id| program.move_of(*id)) {
+            if apart && started(step).next().is_some() {
+                return true;
+            }
+            let next = behind(step, apart);
+            if known.insert(next) {
+                worklist.push(next);
+            }
+        }
+    }
+    false
+}
+
+/// Whether a verdict may depend on the number of a process. What is only printed does not count.
 fn numbers_matter(program: &Program) -> bool {
-    let is_number = |e: ExprId| matches!(program.expr(e), Expr::ProcessCount);
-    let stored = |op: &Op| matches!(op, Op::Store { value, .. } if is_number(*value));
-    program.embedded.is_some()
-        || program.exprs.iter().any(|e| matches!(e, Expr::Pid))
-        || program.moves.iter().flat_map(|step| &step.ops).any(stored)
+    let printed: HashSet<ExprId> = program
+        .moves
+        .iter()
+        .flat_map(all_ops)
+        .filter_map(|op| match op {
+            Op::Print { arguments, .. } => Some(&program.arguments[arguments.indices()]),
+            _ => None,
+        })
+        .flatten()
+        .copied()
+        .collect();
+    let asks = |(at, e): (usize, &Expr)| match e {
+        Expr::Pid => !printed.contains(&ExprId(at as u32)),
+        // The value of a `run`.
+        Expr::ProcessCount => true,
+        Expr::At { pid, .. } | Expr::RemoteLoad { pid, .. } => pid.is_some(),
+        _ => false,
+    };
+    program.embedded.is_some() || program.exprs.iter().enumerate().any(asks)
 }
 
 /// Whether the move begins or ends a process.

@@ -3,13 +3,17 @@
 //! A step may be taken together with the one before it when it cannot block, is the only way on,
 //! nobody can refer to the point between, and it touches only data of its own process (or
 //! lies inside an atomic block). A condition, receive or buffered send may start such a chain.
+//!
+//! Spin takes some statements for private that are not: those that read an index of a local array from shared data, or
+//! start a process. **Invariant:** a chain has at most one of them, or part of one atomic block, so that its other statements
+//! can be thought to happen at the same moment; Spin joins several, and misses what can happen in between.
 
 use super::dataflow::{Edge, Flow};
 use super::element::{ATOMIC, Action, GLOBAL, Graph, Id, Kind, LAST_OF_ATOMIC, OBSERVED};
 use super::safety::Globals;
 use super::usage::walk_expr;
 use crate::model::ExprKind;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The result: for the elements concerned, the number of the element where the chain ends.
 #[derive(Default)]
@@ -20,11 +24,22 @@ pub(super) struct Merges {
     pub(super) starts: HashMap<Id, u32>,
     /// The element could be chained, but what follows could not.
     pub(super) single: HashMap<Id, u32>,
+    /// Some chain is shorter than Spin's.
+    pub(super) shortened: bool,
 }
 
 impl Merges {
-    pub(super) fn find(graph: &Graph, flow: &Flow, globals: &Globals<'_>) -> Merges {
-        let mut search = Search { graph, flow, globals, merges: Merges::default(), stack: vec![] };
+    /// With `as_spin` chains are as long as Spin's.
+    pub(super) fn find(graph: &Graph, flow: &Flow, globals: &Globals<'_>, as_spin: bool) -> Merges {
+        let mut search = Search {
+            graph,
+            flow,
+            globals,
+            as_spin,
+            merges: Merges::default(),
+            stack: vec![],
+            sharing: HashSet::new(),
+        };
         search.chains();
         search.chain_starts();
         search.merges
@@ -40,8 +55,11 @@ struct Search<'a> {
     graph: &'a Graph,
     flow: &'a Flow,
     globals: &'a Globals<'a>,
+    as_spin: bool,
     merges: Merges,
     stack: Vec<(u32, usize)>,
+    /// The elements from which a chain runs that has a statement that is not private.
+    sharing: HashSet<Id>,
 }
 
 impl Search<'_> {
@@ -102,7 +120,15 @@ impl Search<'_> {
         self.stack.push(at);
         // Spin asks the last found way out; more than one is never eligible.
         let next = self.flow.edges.get(&to).and_then(|e| e.len().checked_sub(1));
-        let end = next.and_then(|last| self.chain((to, last))).unwrap_or(to);
+        let rest =
+            next.and_then(|last| Some((self.chain((to, last))?, self.edge((to, last)).step?)));
+        let rest_shares = rest.is_some_and(|(_, first)| self.sharing.contains(&first));
+        let is_cut = rest_shares && self.ends_at_shared(step);
+        let end = rest.filter(|_| !is_cut).map_or(to, |(end, _)| end);
+        if self.is_shared(step) || rest_shares {
+            self.sharing.insert(step);
+        }
+        self.merges.shortened |= is_cut;
         self.merges.chained.insert(step, end);
         self.stack.pop();
         Some(end)
@@ -118,9 +144,13 @@ impl Search<'_> {
             let following = self.flow.edges.get(&edge.to).and_then(|e| e.last());
             let Some(next) = following.and_then(|e| e.step) else { continue };
             let end = self.merges.chained.get(&next).or_else(|| self.merges.single.get(&next));
-            if let Some(end) = end.copied() {
-                self.merges.starts.insert(step, end);
+            let Some(end) = end.copied() else { continue };
+            let single = self.merges.single.contains_key(&next) && self.is_shared(next);
+            if self.ends_at_shared(step) && (single || self.sharing.contains(&next)) {
+                self.merges.shortened = true;
+                continue;
             }
+            self.merges.starts.insert(step, end);
         }
     }
 
@@ -155,6 +185,18 @@ impl Search<'_> {
         let status = self.graph.at(id).status;
         status & (ATOMIC | LAST_OF_ATOMIC) != 0
             || (status & GLOBAL == 0 && !self.globals.element(self.graph, id))
+    }
+
+    /// Whether the statement counts among those of which a chain has one at most. An atomic block counts as one of them,
+    /// whatever it contains.
+    fn is_shared(&self, id: Id) -> bool {
+        let is_inside = self.graph.at(id).status & (ATOMIC | LAST_OF_ATOMIC) != 0;
+        !self.as_spin && (is_inside || self.globals.is_shared(self.graph, id))
+    }
+
+    /// Whether no other such statement may follow: what follows inside of an atomic block belongs to the same one.
+    fn ends_at_shared(&self, id: Id) -> bool {
+        self.graph.at(id).status & ATOMIC == 0 && self.is_shared(id)
     }
 
     fn can_start(&self, at: (u32, usize), id: Id) -> bool {

@@ -165,6 +165,7 @@ fn unrestricted(model: &Model, options: LowerOptions) -> Result<(Program, bool),
     for graph in &mut bodies {
         tables.push(table::build(&lowering, graph)?);
     }
+    lowering.program.merges_statements &= !tables.iter().any(|table| table.merges.shortened);
     lowering.number_states(&tables);
     for (index, (graph, table)) in bodies.iter().zip(&tables).enumerate() {
         emit::proctype(&mut lowering, index, graph, table)?;

@@ -2,7 +2,7 @@
 //! is safe for partial-order reduction. Spin's rules.
 
 use super::element::{Action, Graph, IN_D_STEP, Id, Kind, SequenceId};
-use super::usage::{EXCLUSIVE_RECEIVE, EXCLUSIVE_SEND, Facts, WATCHED};
+use super::usage::{EXCLUSIVE_RECEIVE, EXCLUSIVE_SEND, Facts, WATCHED, walk_expr};
 use super::{Lowering, Owner, element};
 use crate::embedded::FragmentId;
 use crate::model::{
@@ -10,15 +10,18 @@ use crate::model::{
 };
 
 /// Decides whether statements refer to global data.
+#[derive(Clone, Copy)]
 pub(super) struct Globals<'a> {
     pub(super) model: &'a Model,
     pub(super) facts: &'a Facts,
     pub(super) process: Option<usize>,
     /// A provided clause makes every statement global; merging does not look at that.
     pub(super) provided: bool,
-    /// Whether the index of a local array counts, and what C may touch. Spin overlooks it; merging must do
-    /// the same to have Spin's states, reduction must not.
-    pub(super) indices: bool,
+    /// Counts what Spin overlooks: the index of a local array, what C may touch, and all initial values but the last of a
+    /// process type that is started. Merging overlooks it once in a chain to have Spin's states, reduction must not.
+    pub(super) strict: bool,
+    /// Per process type, the variables that a statement of the body initialises.
+    late: &'a [Vec<u32>],
 }
 
 impl<'a> Globals<'a> {
@@ -28,7 +31,8 @@ impl<'a> Globals<'a> {
             facts: &lowering.facts,
             process,
             provided: false,
-            indices: false,
+            strict: false,
+            late: &lowering.late,
         }
     }
 
@@ -91,11 +95,40 @@ impl<'a> Globals<'a> {
         }
     }
 
-    /// C may touch anything. Spin looks for `now.` and for calls; merging must do the same to have Spin's
-    /// states, reduction must not.
+    /// Whether a statement has to do with what other processes can change or see, also where Spin takes it for local: it
+    /// starts a process, or uses a channel that only the model's promises make its own.
+    pub(super) fn is_shared(&self, graph: &Graph, id: Id) -> bool {
+        let mut found = Globals { strict: true, ..*self }.element(graph, id);
+        let mut look = |e: &Expr| {
+            walk_expr(e, &mut |e| {
+                found |= matches!(
+                    e.kind,
+                    ExprKind::Run { .. }
+                        | ExprKind::Len(_)
+                        | ExprKind::ChannelTest(..)
+                        | ExprKind::Poll { .. }
+                );
+            });
+        };
+        match &graph.at(id).kind {
+            Kind::Basic(Action::Send { .. } | Action::Receive { .. }) => found = true,
+            Kind::Basic(
+                Action::Condition(e)
+                | Action::Assert(e)
+                | Action::Printm(e)
+                | Action::Assign(_, e)
+                | Action::OwnPriority(e),
+            ) => look(e),
+            Kind::Basic(Action::Printf { arguments, .. }) => arguments.iter().for_each(look),
+            _ => {}
+        }
+        found
+    }
+
+    /// C may touch anything. Spin looks for `now.` and for calls.
     fn code(&self, fragment: FragmentId) -> bool {
         let text = &self.model.embedded.fragments[fragment.0 as usize].text.text;
-        self.indices || text.contains("now.") || text.contains('(')
+        self.strict || text.contains("now.") || text.contains('(')
     }
 
     fn any_argument(&self, arguments: &[ReceiveArgument]) -> bool {
@@ -114,7 +147,7 @@ impl<'a> Globals<'a> {
 
     fn place(&self, place: &Place) -> bool {
         let index = |s: &Selector| matches!(s, Selector::Index(e, _) if self.expr(e));
-        if self.indices && place.path.iter().any(index) {
+        if self.strict && place.path.iter().any(index) {
             return true;
         }
         match place.base {
@@ -156,19 +189,30 @@ impl<'a> Globals<'a> {
         }
     }
 
-    /// The initialisers of a process may read globals, so starting it is not a local matter.
-    fn has_global_initialisers(&self, proctype: usize) -> bool {
-        let proctype = &self.model.proctypes[proctype];
-        // Spin looks at the last initialiser only; any is the safe side of that.
-        proctype.locals.iter().skip(proctype.parameter_count).any(|v| match &v.init {
-            None => false,
-            Some(Initializer::Expr(e)) => match &e.kind {
-                ExprKind::Const(_) => false,
-                ExprKind::Read(place) => !matches!(place.base, Base::Local(_)),
-                _ => true,
-            },
-            Some(Initializer::List(_) | Initializer::Channel(_)) => true,
-        })
+    /// The initialisers of a process may read globals, so starting it is not a local matter. Spin goes by the last one of
+    /// the text, also if it is executed where it stands.
+    fn has_global_initialisers(&self, index: usize) -> bool {
+        let proctype = &self.model.proctypes[index];
+        let locals = proctype.locals.iter().enumerate().skip(proctype.parameter_count);
+        let mut given = locals.filter_map(|(at, v)| Some((at as u32, v.init.as_ref()?)));
+        match self.strict {
+            true => {
+                let late = self.late.get(index).map_or(&[][..], |late| late);
+                given.any(|(at, init)| !late.contains(&at) && may_be_global(init))
+            }
+            false => given.next_back().is_some_and(|(_, init)| may_be_global(init)),
+        }
+    }
+}
+
+fn may_be_global(init: &Initializer) -> bool {
+    match init {
+        Initializer::Expr(e) => match &e.kind {
+            ExprKind::Const(_) | ExprKind::Mtype(_) => false,
+            ExprKind::Read(place) => !matches!(place.base, Base::Local(_)),
+            _ => true,
+        },
+        Initializer::List(_) | Initializer::Channel(_) => true,
     }
 }
 

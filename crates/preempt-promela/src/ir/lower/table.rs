@@ -68,14 +68,14 @@ pub(super) fn build(lowering: &Lowering<'_>, graph: &mut Graph) -> Result<Table,
             dead = flow.dead_after(graph);
         }
         if lowering.options.merge {
-            merges = Merges::find(graph, &flow, &globals);
+            merges = Merges::find(graph, &flow, &globals, lowering.options.safe_as_spin);
         }
         globals.provided = lowering.model.proctypes[process].provided.is_some();
     } else if lowering.options.merge {
         let flow = Flow::of(graph, &[]);
-        merges = Merges::find(graph, &flow, &globals);
+        merges = Merges::find(graph, &flow, &globals, lowering.options.safe_as_spin);
     }
-    globals.indices = true;
+    globals.strict = !lowering.options.safe_as_spin;
     let size = graph.elements.len() + 1;
     let first = graph.sequences[graph.body].first;
     let entry = Graph::number(graph.resolve(first, graph.at(first).status, None));
