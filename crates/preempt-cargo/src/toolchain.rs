@@ -204,10 +204,6 @@ fn instrument_std(compiler: &Compiler, folder: &Path) -> Result<(), String> {
 /// Marks the accesses to memory of a precompiled library.
 fn instrument(compiler: &Compiler, start: &str, part: &Path) -> Result<(), String> {
     let target = compiler.sysroot.join("lib/rustlib").join(TARGET);
-    let linker = target.join("bin/rust-lld");
-    if !linker.is_file() {
-        return Err("the toolchain has no rust-lld".into());
-    }
     let archive =
         library(&target.join("lib"), start).ok_or_else(|| format!("there is no {start}*.rlib"))?;
     let bytes = std::fs::read(&archive).map_err(|error| error.to_string())?;
@@ -218,8 +214,15 @@ fn instrument(compiler: &Compiler, start: &str, part: &Path) -> Result<(), Strin
         std::fs::write(&path, code).map_err(|error| error.to_string())?;
         inputs.push(path);
     }
+    // The toolchain's own, or one of the system, whose LLVM must not be older than the compiler's.
+    let own = target.join("bin/rust-lld");
+    let (linker, flavor) = match own.is_file() {
+        true => (own, &["-flavor", "gnu"][..]),
+        false => (PathBuf::from("ld.lld"), &[][..]),
+    };
     let output = Command::new(&linker)
-        .args(["-flavor", "gnu", "-m", "elf_x86_64", "-r"])
+        .args(flavor)
+        .args(["-m", "elf_x86_64", "-r"])
         // Plain accesses are marked only in functions with this attribute. Those of std initialise atomics, which
         // would otherwise change unseen.
         .arg("--lto-newpm-passes=forceattrs,tsan-module,function(tsan)")
@@ -234,15 +237,17 @@ fn instrument(compiler: &Compiler, start: &str, part: &Path) -> Result<(), Strin
         .arg(part)
         .env("LD_LIBRARY_PATH", compiler.sysroot.join("lib"))
         .output()
-        .map_err(|error| format!("rust-lld cannot be started: {error}"))?;
+        .map_err(|_| "there is no rust-lld in the toolchain, and no ld.lld".to_string());
     for input in inputs {
         let _ = std::fs::remove_file(input);
     }
+    let output = output?;
     if output.status.success() {
         return Ok(());
     }
     let text = String::from_utf8_lossy(&output.stderr);
-    Err(format!("rust-lld failed: {}", text.lines().next().unwrap_or_default()))
+    let name = linker.file_name().unwrap_or_default().to_string_lossy();
+    Err(format!("{name} failed: {}", text.lines().next().unwrap_or_default()))
 }
 
 fn library(folder: &Path, start: &str) -> Option<PathBuf> {

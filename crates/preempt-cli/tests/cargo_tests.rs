@@ -2,7 +2,7 @@
 
 mod rust_crates;
 
-use rust_crates::Crate;
+use rust_crates::{Crate, Ended};
 use serde_json::Value;
 
 const USES: &str = "use std::sync::{Arc, atomic::{AtomicUsize, Ordering::*}};\nuse std::thread;\n";
@@ -413,6 +413,40 @@ fn unusual_crates_are_right_too() {
     assert_eq!((verdict(&value), &value["executions"]), ("holds", &Value::from(1)), "{value}");
     let value = ended.test("asks_late");
     assert_eq!(verdict(&value), "inconclusive", "{value}");
+}
+
+/// With the precompiled std the first of these seems to be a deadlock, and the second one a race.
+#[test]
+fn without_an_instrumented_std_nothing_is_claimed() {
+    let text = "use std::{sync::{Arc, RwLock}, thread};\n#[test] fn locked() { let l = Arc::new(RwLock::new(0)); let m = l.clone(); let t = thread::spawn(move || *m.write().unwrap() += 1); let _r = *l.read().unwrap(); t.join().unwrap(); }\n#[test] fn scoped() { let mut v = vec![1, 2]; thread::scope(|s| { for x in v.iter_mut() { s.spawn(move || *x += 1); } }); assert_eq!(v, [2, 3]); }\n#[test] fn alone() {}";
+    let subject = Crate::library(text);
+    let kept = tempfile::tempdir().expect("a folder");
+    let run = || {
+        let mut command = subject.command(&["test", "--", "--json"]);
+        command.env("PREEMPT_RUNTIME_DIR", kept.path());
+        Ended::of(&command.output().expect("preempt runs"))
+    };
+    assert_eq!(run().code, 0);
+    let folders = std::fs::read_dir(kept.path()).expect("a folder").map(|e| e.expect("it").path());
+    let mut parts = folders.filter(|folder| folder.join("std.o").is_file());
+    let parts = parts.next().expect("an instrumented std");
+    for part in ["std.o", "libtest.o"] {
+        std::fs::remove_file(parts.join(part)).expect("it is there");
+    }
+    std::fs::write(parts.join("std.missing"), "there is no linker").expect("a file");
+    // Programs are linked again where the compiler's own words have changed.
+    std::fs::remove_dir_all(subject.path("target")).expect("a folder");
+    let ended = run();
+    assert_eq!(ended.code, 3, "{}", ended.stderr);
+    for name in ["locked", "scoped"] {
+        let value = ended.test(name);
+        assert_eq!(verdict(&value), "inconclusive", "{value}");
+        assert!(value["violation"].is_null(), "{value}");
+        let claim = value["claim"].as_str().unwrap_or_default();
+        assert!(claim.contains("std is not instrumented (there is no linker)"), "{value}");
+        assert!(value["notes"].to_string().contains("rustup"), "{value}");
+    }
+    assert_eq!(verdict(&ended.test("alone")), "holds");
 }
 
 #[test]

@@ -13,6 +13,9 @@ use std::time::Duration;
 /// How long a test is searched if nothing else is said.
 pub(super) const TIME: Duration = Duration::from_secs(10);
 
+/// How to get a std that can be instrumented.
+const INSTRUMENTABLE: &str = "toolchains of rustup have what it takes to instrument std; others need ld.lld with an LLVM that is not older than rustc's";
+
 /// What the program of a test is started with, and what is asked of it.
 pub(super) fn request(arguments: &CargoArguments, program: &Program, test: &Test) -> Options {
     let words = match test.is_program {
@@ -95,14 +98,13 @@ pub(super) fn qualify(answer: &mut Answer, options: &Options, std: &Std, foreign
         return;
     }
     if let Std::Precompiled(why) = std {
-        claim.notes.push(format!(
-            "std is not instrumented ({why}): interleavings inside std's slow paths are merged"
-        ));
-        let believed = claim.sentence.clone();
+        // What its locks and channels do is not seen, so whatever was found may be wrong.
+        claim.notes.push(INSTRUMENTABLE.into());
         claim.verdict = Verdict::Inconclusive(Stop::Unsupported);
         claim.violation = None;
-        claim.sentence =
-            format!("inconclusive: std is not instrumented ({why}); seen so far: {believed}");
+        claim.sentence = format!(
+            "inconclusive: std is not instrumented ({why}), so how its locks, channels and threads synchronise is not seen"
+        );
     }
     if !foreign.is_empty() {
         let names = foreign.join(", ");

@@ -20,11 +20,7 @@ pub(crate) const PROGRAMS: &[(&str, fn() -> String, &str)] = &[
     ("wait_timeout_while", wait_timeout_while, "false true|true false"),
     ("notify_one wakes one", notify_one, "1|2"),
     ("an initialisation that panics", once_panics, "poisoned, panics, forced, done"),
-    (
-        "waiting for one that panics",
-        once_waits,
-        "panicked panicked|fine fine",
-    ),
+    ("waiting for one that panics", once_waits, "panicked panicked|fine fine"),
     ("OnceLock is not poisoned", once_lock, "7"),
     ("OnceLock::set by two", once_lock_set, "ok err 1|err ok 2"),
     ("LazyLock is poisoned", lazy_panics, "panics panics none"),
