@@ -14,7 +14,7 @@ use crate::races::note;
 use crate::runtime::{Runtime, inside};
 use crate::shadow::Use;
 use crate::task::CallSite;
-use crate::{arena, references, snapshot};
+use crate::{arena, destructors, snapshot};
 use preempt_explore::{Action, Operation, Order, POINTER};
 use std::time::Instant;
 
@@ -34,7 +34,7 @@ pub(crate) fn access(address: usize, size: usize, write: bool, pc: usize) {
             let me = runtime.me();
             me.writes += 1;
             me.spinning.wrote(address, size, || stays(address));
-            references::touched(runtime, address);
+            destructors::touched(runtime, address);
         }
         // Piece by piece, each within eight aligned bytes.
         let end = address.saturating_add(size);

@@ -13,7 +13,7 @@ use crate::runtime::{Runtime, runtime};
 use crate::switch::{back, execute, switch};
 use crate::task::{CallSite, Frames, Task};
 use crate::trouble::{Kind, Standing, Trouble};
-use crate::{backtrace, dispositions, keys, redirect, references};
+use crate::{backtrace, destructors, dispositions, keys, redirect};
 use preempt_explore::{
     Action, Command, Driver, Ending, Next, ObjectId, Operation, Program, Run, Status, ThreadId,
 };
@@ -237,7 +237,7 @@ pub(crate) fn urgently(
 /// As [`operation`], whatever it is.
 pub(crate) fn perform(mut operation: Operation, call_site: CallSite) -> u64 {
     let runtime = runtime();
-    references::before_operation(runtime, operation.action);
+    destructors::before_operation(runtime, operation.action);
     operation.urgent |= runtime.me().indivisible;
     // Before anything else: the unwinder calls functions that are ours, too.
     let low = lowest_in_use(runtime.me().stack);
@@ -380,7 +380,7 @@ fn give_way(sleeps: bool, call_site: CallSite, live: impl Iterator<Item = u64>) 
 pub(crate) fn spawn(prepare: impl FnOnce(&mut Runtime, ThreadId)) -> ThreadId {
     let runtime = runtime();
     let parent = runtime.current();
-    references::before_spawn(runtime);
+    destructors::before_spawn(runtime);
     runtime.publish();
     let child = runtime.run().spawn();
     let blocked_signals = runtime.tasks[parent.index()].blocked_signals;

@@ -36,6 +36,7 @@ mod control;
 mod copies;
 mod descriptor_table;
 mod descriptors;
+mod destructors;
 mod dispositions;
 mod ending;
 mod entry;

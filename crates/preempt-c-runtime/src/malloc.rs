@@ -7,7 +7,7 @@ use crate::entry::{entry, is_program, real};
 use crate::main_function::is_before_main;
 use crate::runtime::{Runtime, inside, is_installed, runtime};
 use crate::trouble::{Kind, Trouble};
-use crate::{access, references};
+use crate::{access, destructors};
 use preempt_explore::ThreadId;
 use std::ffi::{c_int, c_void};
 
@@ -159,7 +159,7 @@ fn release(runtime: &mut Runtime, address: usize, pc: usize) {
     // SAFETY: a block begins there, so it has a header.
     let size = unsafe { (*((address - UNIT) as *const Header)).size };
     access::freed(runtime, address, size, pc);
-    references::freed(crate::runtime::runtime(), address, size);
+    destructors::freed(crate::runtime::runtime(), address, size);
     // Others may have run meanwhile.
     check_block(crate::runtime::runtime(), address, pc);
     mark_freed(address, pc);

@@ -1,6 +1,6 @@
 //! Accesses that could race, as the strategy gets to know them.
 
-use crate::references;
+use crate::destructors;
 use crate::runtime::{Runtime, Touched};
 use crate::shadow::{Learnt, Use};
 use crate::task::Frames;
@@ -44,7 +44,7 @@ fn record(
         Learnt::Record => {}
     }
     if matches!(how, Use::Read | Use::Write) {
-        references::touched(runtime, address);
+        destructors::touched(runtime, address);
     }
     let run = runtime.run();
     if !run.rules.clocks {

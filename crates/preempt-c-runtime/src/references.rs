@@ -12,14 +12,12 @@
 //!
 //! Invariant: a count whose changes are not searched is changed by them only, in the whole execution.
 
-use crate::arena::{self, header_of};
-use crate::context::STACK;
 use crate::control::{operation, urgently};
 use crate::races;
 use crate::runtime::{Runtime, inside};
 use crate::shadow::Use;
-use crate::task::CallSite;
-use crate::{atomics, snapshot};
+use crate::task::{CallSite, Destructor};
+use crate::{atomics, destructors, snapshot};
 use preempt_exchange::References;
 use preempt_explore::Action;
 
@@ -31,14 +29,6 @@ enum Change {
     Drop,
     /// Of the others, to all of which the former have one in common.
     DropWeak,
-}
-
-/// The destructor of a value of which the running thread has dropped the last reference.
-pub(crate) struct Destructor {
-    /// The count of references to the value. That of weak ones lies behind it.
-    count: usize,
-    /// Places that it has written to, or that other threads use, and did not free.
-    touched: Vec<usize>,
 }
 
 /// How far the count of weak references lies behind the other one.
@@ -59,20 +49,6 @@ impl Runtime {
             () if is_in(weak_drops) => Some(Change::DropWeak),
             () => None,
         }
-    }
-
-    /// The running thread does what others can tell, or does it to memory that stays: it makes a difference which thread runs the
-    /// destructors that it is in.
-    #[cold]
-    fn search_destructors(&mut self) {
-        for destructor in std::mem::take(&mut self.me().destructors) {
-            self.search_count(destructor.count);
-        }
-    }
-
-    fn search_count(&mut self, count: usize) {
-        let index = atomics::object(self, count, WEAK as u8);
-        self.learnt |= self.objects.search_references(index);
     }
 }
 
@@ -110,9 +86,9 @@ pub(crate) fn change(address: usize, by: u64, pc: usize) -> Option<u64> {
             races::note(runtime, address, WEAK, Use::AtomicWrite, pc);
         }
         if change == Change::DropWeak {
-            end_destructor(runtime, address.wrapping_sub(WEAK));
+            destructors::end(runtime, address.wrapping_sub(WEAK));
         } else if was_last {
-            let destructor = Destructor { count: address, touched: Vec::new() };
+            let destructor = Destructor { count: address, index, touched: Vec::new() };
             runtime.me().destructors.push(destructor);
         }
         Some(seen)
@@ -122,55 +98,4 @@ pub(crate) fn change(address: usize, by: u64, pc: usize) -> Option<u64> {
 fn store(address: usize, value: u64) {
     // SAFETY: the program's own number; one thread runs at a time.
     unsafe { (address as *mut u64).write_volatile(value) };
-}
-
-/// The reference that all those to the value have in common is dropped: the destructor is done.
-fn end_destructor(runtime: &mut Runtime, count: usize) {
-    let me = runtime.me();
-    if me.destructors.last().is_none_or(|destructor| destructor.count != count) {
-        return;
-    }
-    let Some(Destructor { touched, .. }) = me.destructors.pop() else { return };
-    let own = header_of(count);
-    let is_own = |place: usize| arena::contains(place) && header_of(place) == own;
-    if touched.into_iter().any(|place| !is_own(place)) {
-        runtime.search_count(count);
-    }
-}
-
-/// The running thread is about to do an operation.
-#[inline]
-pub(crate) fn before_operation(runtime: &mut Runtime, action: Action) {
-    if action != Action::DropReference {
-        before_spawn(runtime);
-    }
-}
-
-/// The running thread is about to make another one.
-#[inline]
-pub(crate) fn before_spawn(runtime: &mut Runtime) {
-    if !runtime.me().destructors.is_empty() {
-        runtime.search_destructors();
-    }
-}
-
-/// The running thread accesses memory, by a write, or where other threads write.
-#[inline]
-pub(crate) fn touched(runtime: &mut Runtime, address: usize) {
-    let me = runtime.me();
-    let is_own = me.stack.wrapping_sub(address) < STACK;
-    if is_own {
-        return;
-    }
-    if let Some(destructor) = me.destructors.last_mut() {
-        destructor.touched.push(address);
-    }
-}
-
-/// The running thread frees a block.
-#[inline]
-pub(crate) fn freed(runtime: &mut Runtime, address: usize, size: usize) {
-    for destructor in &mut runtime.me().destructors {
-        destructor.touched.retain(|&place| !(address..address + size).contains(&place));
-    }
 }

@@ -1,6 +1,5 @@
 //! One thread of the program: its context, and what only it knows.
 
-use crate::references::Destructor;
 use crate::spinning::Spinning;
 use preempt_explore::ThreadId;
 use std::ffi::c_void;
@@ -13,6 +12,16 @@ pub(crate) type Start = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 
 /// Return addresses, the innermost first.
 pub(crate) type Frames = Box<[usize]>;
+
+/// The destructor of a value of which the running thread has dropped the last reference.
+pub(crate) struct Destructor {
+    /// The count of references to the value. That of weak ones lies behind it.
+    pub(crate) count: usize,
+    /// The object that the count is.
+    pub(crate) index: u32,
+    /// Places that it has written to, or that other threads use, and did not free.
+    pub(crate) touched: Vec<usize>,
+}
 
 /// Where an operation was called and what it is about, for reports.
 #[derive(Clone, Copy, Default)]

@@ -59,8 +59,8 @@ fn random_programs_fail_in_the_same_way() {
     assert!(equal >= count / 2, "{equal} equal, {open} open");
 }
 
-/// Tests in which threads share something by references that nobody looks at, and how many partial orders they have: those of the
-/// operations on what is shared.
+/// Tests in which threads share something by references whose count is never read, and how many partial orders they have: those of
+/// the operations on what is shared.
 const SHARED: &str = r#"
 use std::sync::{atomic::{AtomicUsize, Ordering::*}, Arc, Mutex};
 use std::thread;

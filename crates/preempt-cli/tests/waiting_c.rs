@@ -129,7 +129,6 @@ fn arrays_of_atomics_on_the_heap_are_deterministic() {
     }
 }
 
-/// A robust mutex is released when its holder ends, and tells the next one.
 /// What is copied without being initialised differs between executions, which makes no difference until it is read.
 #[test]
 fn what_is_not_initialised_may_be_copied() {
@@ -156,6 +155,7 @@ fn what_is_not_initialised_may_be_copied() {
     check("reads_garbage", &text("assert(LOAD(b) != 7);"), &[], "inconclusive");
 }
 
+/// A robust mutex is released when its holder ends, and tells the next one.
 #[test]
 fn robust_mutexes_tell_that_their_holder_has_ended() {
     if !has("gcc") {
