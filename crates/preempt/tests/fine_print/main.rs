@@ -1,6 +1,7 @@
 //! std's fine print: small programs with all the outcomes that std's documentation allows, written down by hand. preempt must
 //! see exactly these, and std, run again and again with random pauses, none but these.
 #![allow(clippy::duplicate_mod, reason = "once with std's names and once with the facade's")]
+#![allow(clippy::incompatible_msrv, reason = "what the newest std has is tried, too")]
 
 #[path = "."]
 mod on_std {

@@ -10,7 +10,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 /// Name, program, and all its outcomes.
-pub(crate) const PROGRAMS: &[(&str, fn() -> String, &str)] = &[
+type Described = (&'static str, fn() -> String, &'static str);
+
+pub(crate) const PROGRAMS: &[Described] = &[
     ("a lock in a destructor while unwinding", lock_while_unwinding, "clean"),
     ("poison and what is in it", poison, "lock try read-clean write into get_mut cleared"),
     ("poison while waiting", poison_while_waiting, "poisoned 1|fine 1"),
@@ -528,7 +530,7 @@ impl Drop for Asks {
 
 super::thread_local! {
     static ASKS: std::cell::RefCell<Option<Asks>> = const { std::cell::RefCell::new(None) };
-    static LATE: std::cell::Cell<u32> = std::cell::Cell::new(1);
+    static LATE: std::cell::Cell<u32> = const { std::cell::Cell::new(1) };
 }
 
 fn local_again() -> String {
