@@ -81,11 +81,12 @@ fn verdict(options: &Options, found: &Found, violated: bool) -> Verdict {
     if violated {
         return Verdict::Violated;
     }
-    if found.unsupported.is_some()
-        || found.nondeterministic
-        || found.evidence.is_some() && options.search.replay.is_none()
-    {
+    if found.unsupported.is_some() || found.nondeterministic {
         return Verdict::Inconclusive(Stop::Unsupported);
+    }
+    if let Some(evidence) = found.evidence.as_ref().filter(|_| options.search.replay.is_none()) {
+        let is_long = evidence.kind == Kind::StepLimit;
+        return Verdict::Inconclusive(if is_long { Stop::Depth } else { Stop::Unsupported });
     }
     match found.halt {
         Halt::Done if options.search.replay.is_some() => Verdict::Inconclusive(Stop::Sampling),
