@@ -1,5 +1,6 @@
 //! Why a command ends without a verdict.
 
+use crate::near;
 use std::fmt;
 
 /// A command that could not do its job.
@@ -16,7 +17,9 @@ pub(crate) enum Failure {
 impl Failure {
     /// A file that cannot be read or written.
     pub(crate) fn io(action: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
-        Failure::Input(format!("cannot {action} {}: {error}", path.display()))
+        let is_missing = action == "read" && error.kind() == std::io::ErrorKind::NotFound;
+        let hint = if is_missing { near::hint(path) } else { String::new() };
+        Failure::Input(format!("cannot {action} {}: {error}{hint}", path.display()))
     }
 }
 

@@ -21,6 +21,7 @@ mod languages;
 mod ltl;
 mod meant;
 mod merge;
+mod near;
 mod output;
 mod pan;
 mod promela;
@@ -42,6 +43,7 @@ mod terminal;
 use arguments::{Cli, Command};
 use clap::CommandFactory;
 use failure::Failure;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// A bug in preempt.
@@ -62,7 +64,7 @@ fn main() -> ExitCode {
             let words = arguments::with_model_first(std::env::args_os(), languages::is_model);
             match arguments::parse(words.clone()) {
                 Ok(cli) => run(cli),
-                Err(error) => match meant::command(&words).filter(|_| error.use_stderr()) {
+                Err(error) => match suggestion(&words, &error) {
                     Some(meant) => output::report_failure(&Failure::Input(meant)),
                     None => output::show_usage(&error),
                 },
@@ -74,6 +76,11 @@ fn main() -> ExitCode {
             Err(_) => ExitCode::from(BUG),
         }
     })
+}
+
+/// What an error of usage is answered with instead of clap's words.
+fn suggestion(words: &[OsString], error: &clap::Error) -> Option<String> {
+    meant::command(words, error, languages::is_model).filter(|_| error.use_stderr())
 }
 
 fn run(cli: Cli) -> ExitCode {

@@ -1,83 +1,14 @@
-//! What a command was probably meant to be, where it gets a file that another command takes.
+//! What a command was probably meant to be: where it gets a file that another command takes, or has the words of another tool.
+
+mod kind;
+mod words;
 
 use crate::failure::Failure;
+use crate::spin_flags;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use kind::{Kind, as_command};
 use std::ffi::OsString;
 use std::path::Path;
-
-/// What a file is, as far as its name and its first bytes tell.
-enum Kind {
-    Model,
-    C,
-    CPlusPlus,
-    Rust,
-    Crate,
-    Program,
-    Folder,
-}
-
-impl Kind {
-    fn of(path: &Path) -> Kind {
-        let extension = path.extension().and_then(|extension| extension.to_str());
-        match extension {
-            Some("c") if !is_promela(path) => Kind::C,
-            Some("cc" | "cpp" | "cxx" | "c++" | "C") => Kind::CPlusPlus,
-            Some("rs") => Kind::Rust,
-            Some("toml") if path.ends_with("Cargo.toml") => Kind::Crate,
-            _ if path.join("Cargo.toml").is_file() => Kind::Crate,
-            _ if path.is_dir() => Kind::Folder,
-            _ if is_executable(path) => Kind::Program,
-            _ => Kind::Model,
-        }
-    }
-
-    /// What it is and what to do with it; nothing for a model.
-    fn advice(&self, path: &Path) -> Option<String> {
-        let file = path.display();
-        let program = path.with_extension("");
-        let compile = |compiler: &str| {
-            format!(
-                "compile it with `preempt {compiler} -g {file} -o {0}`, then run `preempt run -- ./{0}`",
-                program.display()
-            )
-        };
-        Some(match self {
-            Kind::Model => return None,
-            Kind::C => format!("{file} is a C program: {}", compile("cc")),
-            Kind::CPlusPlus => format!("{file} is a C++ program: {}", compile("c++")),
-            Kind::Rust => format!(
-                "{file} is Rust: `preempt cargo test` checks the tests of its crate as they are, `preempt cargo run` a \
-                 program; the chapter \"Any Rust crate, as it is\" of the book explains both"
-            ),
-            Kind::Crate => {
-                format!("{file} is a Rust crate: run `preempt cargo test` in its folder")
-            }
-            Kind::Program => {
-                format!("{file} is a program: run `preempt run -- {}`", as_command(path))
-            }
-            Kind::Folder => format!("{file} is a folder: name a model in it"),
-        })
-    }
-}
-
-/// A program in this folder needs its `./`.
-fn as_command(path: &Path) -> String {
-    match path.components().count() {
-        1 => format!("./{}", path.display()),
-        _ => path.display().to_string(),
-    }
-}
-
-/// Any name will do for a model.
-fn is_promela(path: &Path) -> bool {
-    std::fs::read_to_string(path).is_ok_and(|text| text.contains("proctype"))
-}
-
-fn is_executable(path: &Path) -> bool {
-    use std::io::Read;
-    let mut first = [0; 4];
-    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut first));
-    read.is_ok() && first == *b"\x7fELF"
-}
 
 /// Refuses what is no model, and names the command that takes it.
 pub(crate) fn a_model(path: &Path) -> Result<(), Failure> {
@@ -87,21 +18,94 @@ pub(crate) fn a_model(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// What to say about a command line that cannot be read, if a file in it tells what was meant: `preempt FILE`,
-/// `preempt run FILE.c`.
-pub(crate) fn command(words: &[OsString]) -> Option<String> {
-    let file = match words {
-        [_, file] => file,
-        [_, run, file, ..] if run == "run" => file,
-        _ => return None,
+/// What to say about a command line that cannot be read, if its words or the files in it tell what was meant.
+pub(crate) fn command(
+    given: &[OsString],
+    error: &clap::Error,
+    is_model: fn(&Path) -> bool,
+) -> Option<String> {
+    let first = given.get(1)?.to_str()?;
+    let rest = &given[2..];
+    let known = |name: ContextKind| match error.get(name) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
     };
-    let path = Path::new(file);
-    if !path.exists() {
+    match error.kind() {
+        // `preempt FILE`, `preempt verify`
+        ErrorKind::InvalidSubcommand if Path::new(first).exists() => {
+            let file = Path::new(first);
+            Kind::of(file).advice(file).or_else(|| {
+                Some(format!(
+                    "a command is missing: `preempt check {first}` checks it, `preempt serve {first}` shows it in the browser"
+                ))
+            })
+        }
+        ErrorKind::InvalidSubcommand => {
+            Some(format!("there is no command `{first}`: {}", words::command(first)?))
+        }
+        // `preempt run program` without `--`
+        _ if first == "run" => a_program(rest, is_model),
+        // `preempt replay TRACE`
+        ErrorKind::MissingRequiredArgument if first == "replay" => a_trace(rest),
+        // `preempt -run -a MODEL`
+        ErrorKind::UnknownArgument if spin_flags::is_flag(first) => Some(format!(
+            "Spin's options come after `preempt spin`: `preempt spin {}`",
+            spaced(&given[1..])
+        )),
+        ErrorKind::UnknownArgument => {
+            let wrong = known(ContextKind::InvalidArg)?;
+            // Of `-bfs` only `-b` is reported.
+            let wrong = rest
+                .iter()
+                .filter_map(|word| word.to_str())
+                .find(|word| word.starts_with(wrong))?;
+            if first == "check" && !wrong.starts_with('-') && is_model(Path::new(wrong)) {
+                return Some(format!("`preempt check` takes one model; {wrong} is a second one"));
+            }
+            if let Some(ours) = words::option(wrong) {
+                return Some(format!("there is no option `{wrong}`: {ours}"));
+            }
+            spin_flags::is_flag(wrong).then(|| {
+                format!(
+                    "`{wrong}` is an option of Spin: `preempt spin {wrong} …` takes it, and `preempt explain spin` says \
+                     what it is called here"
+                )
+            })
+        }
+        _ => None,
+    }
+}
+
+/// The program, or what should become one, that `preempt run` was given without `--` in front of it.
+fn a_program(rest: &[OsString], is_model: fn(&Path) -> bool) -> Option<String> {
+    if rest.iter().any(|word| word == "--") {
         return None;
     }
-    let is_run = words.get(1).is_some_and(|word| word == "run");
-    Kind::of(path).advice(path).or_else(|| {
-        (!is_run)
-            .then(|| format!("a command is missing: `preempt check {}` checks it", path.display()))
-    })
+    let at = rest.iter().position(|word| Path::new(word).is_file())?;
+    let file = Path::new(&rest[at]);
+    match Kind::of(file) {
+        Kind::Program => Some(format!(
+            "the program comes after `--`: `preempt run {}-- {}{}`",
+            rest[..at].iter().map(|word| format!("{} ", word.display())).collect::<String>(),
+            as_command(file),
+            rest[at + 1..].iter().map(|word| format!(" {}", word.display())).collect::<String>(),
+        )),
+        Kind::Model if is_model(file) => Some(format!(
+            "{0} is a model: `preempt check {0}` checks it, `preempt simulate {0}` executes it",
+            file.display()
+        )),
+        other => other.advice(file),
+    }
+}
+
+fn a_trace(rest: &[OsString]) -> Option<String> {
+    let [file] = rest else { return None };
+    match Kind::of(Path::new(file)) {
+        other @ (Kind::Trace | Kind::Trail | Kind::Page) => other.advice(Path::new(file)),
+        _ => None,
+    }
+}
+
+fn spaced(given: &[OsString]) -> String {
+    given.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }

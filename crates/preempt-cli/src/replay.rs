@@ -13,7 +13,7 @@ use crate::simulate;
 use crate::spin_text::SpinText;
 use crate::terminal;
 use preempt_core::{
-    Claim, Outcome, ProcessId, ReplayError, Step, Trace, Verdict, ViolationKind, replay,
+    Claim, Outcome, ProcessId, ReplayError, Step, Trace, TraceStep, Verdict, ViolationKind, replay,
 };
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::interpret::trail::{has_claim, is_merged, is_trail};
@@ -58,11 +58,9 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
     let mut steps = own_steps(&saved);
     let saved_steps = steps.len();
     let mut trace = follow(&interpreter, &mut steps).map_err(|error| {
-        Failure::Input(format!(
-            "{} is not an execution of {}: {error} (has the model changed?)",
-            path.display(),
-            check.model.file.display()
-        ))
+        let model = check.model.file.display();
+        let why = in_words(&saved, &error);
+        Failure::Input(format!("{} is not an execution of {model} any more: {why}", path.display()))
     })?;
     if arguments.interactive {
         let model = (&model, &settings(&check));
@@ -136,6 +134,21 @@ fn follow(system: &Interpreter, steps: &mut Vec<Step>) -> Result<Trace, ReplayEr
     }
 }
 
+/// Why a saved trace cannot be followed: the step that cannot be taken, as it was saved.
+fn in_words(saved: &SavedTrace, error: &ReplayError) -> String {
+    let is_own = |step: &&TraceStep| step.pid != ProcessId::PROPERTY.index();
+    match saved.trace.steps.iter().filter(is_own).nth(error.at) {
+        Some(step) if error.stopped.is_none() => format!(
+            "step {}, `{}` of {} at line {}, cannot be taken",
+            error.at + 1,
+            step.text,
+            step.process,
+            step.line
+        ),
+        _ => error.to_string(),
+    }
+}
+
 /// What a saved trace violates now, in a sentence; in an inner error, what it does not violate, or why it is no
 /// execution of the model.
 pub(crate) fn certified(file: &Path, model: &Path) -> Result<Result<String, String>, Failure> {
@@ -160,7 +173,8 @@ pub(crate) fn certified(file: &Path, model: &Path) -> Result<Result<String, Stri
     let mut steps = own_steps(&saved);
     let count = steps.len();
     if let Err(error) = follow(&interpreter, &mut steps) {
-        return Ok(Err(format!("its steps are no execution of the model: {error}")));
+        let why = in_words(&saved, &error);
+        return Ok(Err(format!("its steps are no execution of the model: {why}")));
     }
     let cycle_start = cycle_start(&saved).filter(|_| steps.len() == count);
     let promises = saved.kind == ViolationKind::Exclusivity.name();

@@ -185,6 +185,12 @@ const OF_VERIFIER: &[&str] = &[
     "-hc",
 ];
 
+/// Whether a word is an option that Spin has, and we have not.
+pub(crate) fn is_flag(word: &str) -> bool {
+    let flags = TABLE.iter().flat_map(|(flags, _)| flags.split([' ', ',']));
+    word.starts_with('-') && !word.starts_with("--") && flags.into_iter().any(|flag| flag == word)
+}
+
 /// Whether these words ask for a verifier in C.
 pub(crate) fn generates(words: &[String]) -> bool {
     let is = |wanted: &str| words.iter().any(|word| word == wanted);

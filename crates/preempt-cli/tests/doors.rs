@@ -189,35 +189,3 @@ fn a_checkpoint_that_is_gone_is_not_intact() {
     assert!(text.contains("could not be written"), "{text}");
     assert!(text.contains("there is none that can be resumed"), "{text}");
 }
-
-#[test]
-fn the_command_that_takes_a_file_is_named() {
-    let folder = folder("meant");
-    for (name, text, advice) in [
-        ("account.c", "int main(void) { return 0; }", "preempt cc"),
-        ("queue.cpp", "int main() {}", "preempt c++"),
-        ("lib.rs", "fn main() {}", "preempt cargo test"),
-        ("program", "\x7fELF and more", "preempt run -- "),
-    ] {
-        let path = folder.join(name);
-        std::fs::write(&path, text).expect("a file");
-        for words in [&["check"][..], &["simulate"], &["serve"], &[]] {
-            let refused = preempt().args(words).arg(&path).output().expect("preempt runs");
-            assert_eq!(refused.status.code(), Some(2), "{words:?} {name}: {}", said(&refused));
-            assert!(said(&refused).contains(advice), "{words:?} {name}: {}", said(&refused));
-        }
-    }
-    // Any name will do for a model.
-    let path = folder.join("model.c");
-    std::fs::write(&path, "active proctype A() { skip }").expect("a file");
-    let output = preempt().arg("check").arg(&path).output().expect("preempt runs");
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    for (words, advice) in
-        [(&["check", "--ltl", "[] (turn == 0)"][..], "--formula"), (&[], "preempt check")]
-    {
-        let refused = preempt().args(words).arg(model("peterson.pml")).output();
-        let refused = refused.expect("preempt runs");
-        assert_eq!(refused.status.code(), Some(2), "{words:?}: {}", said(&refused));
-        assert!(said(&refused).contains(advice), "{words:?}: {}", said(&refused));
-    }
-}
