@@ -114,14 +114,41 @@ impl Known {
             let mut text = format!("```{language}\n{detail}\n```\n{}{values}", self.class(*class));
             if let Some(last) = last {
                 text.push_str(&self.seen(symbol, last));
+                let steps = self.steps(position.line + 1, last);
+                if !steps.is_empty() {
+                    text.push_str(&format!("\n\n{steps}"));
+                }
             }
             return Some(markdown(text, range));
         }
         let offset = self.document.offset(position);
         let word =
             self.tokens().iter().find(|t| t.range.start <= offset && offset <= t.range.end)?;
-        let meant = meaning(word.text(&self.document.text))?;
-        Some(markdown(meant.into(), word.range.clone()))
+        let meant = meaning(word.text(&self.document.text)).unwrap_or_default().to_string();
+        let steps = last.map_or(String::new(), |last| self.steps(position.line + 1, last));
+        let text = match (meant.is_empty(), steps.is_empty()) {
+            (true, true) => return None,
+            (false, false) => format!("{meant}\n\n{steps}"),
+            _ => meant + &steps,
+        };
+        Some(markdown(text, word.range.clone()))
+    }
+
+    /// What the last counterexample does at a line, as long as the text is the one that was checked.
+    fn steps(&self, line: u32, last: &Answer) -> String {
+        /// More are not worth reading.
+        const MOST: usize = 8;
+        if last.task.text != self.document.text {
+            return String::new();
+        }
+        let steps = last.steps_at(line);
+        if steps.is_empty() {
+            return String::new();
+        }
+        let hidden = steps.len().saturating_sub(MOST);
+        let more = if hidden > 0 { format!("\n- {hidden} more") } else { String::new() };
+        let shown: String = steps.iter().take(MOST).map(|step| format!("\n- `{step}`")).collect();
+        format!("In the last counterexample:\n{shown}{more}")
     }
 
     fn class(&self, class: Class) -> &'static str {

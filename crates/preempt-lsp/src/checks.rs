@@ -2,10 +2,10 @@
 //! kept for lenses, hovers and diagnostics.
 
 use preempt_bool::Dialect;
-use preempt_core::{Claim, Trace, Verdict, counted};
+use preempt_core::{Claim, Trace, TraceStep, Verdict, counted};
 use preempt_promela::model::Attach;
 use preempt_promela::syntax::{ParseOptions, parse};
-use preempt_report::{Page, Source, page};
+use preempt_report::{Page, Source, change_words, page, remarks};
 use preempt_verify::promela::{Checker, Selection, Settings, select};
 use preempt_verify::{Control, Request, boolean};
 use serde_json::{Value, json};
@@ -140,6 +140,22 @@ impl Answer {
         claims.iter().find_map(|claim| claim.violation.as_ref()).map(|found| &found.trace)
     }
 
+    /// What the last counterexample does at a line, from 1: the number of each step there, its process, and what it changes
+    /// and looks at.
+    pub(crate) fn steps_at(&self, line: u32) -> Vec<String> {
+        let Some(trace) = self.trace() else { return Vec::new() };
+        let trace = trace.decisive();
+        let is_here = |step: &TraceStep| step.line == line && step.file == self.task.path;
+        let here = trace.steps.iter().enumerate().filter(|(_, step)| is_here(step));
+        here.map(|(at, step)| {
+            let mut words = change_words(&step.changes, &step.process, "→");
+            words.extend(remarks(&trace, at));
+            let words = if words.is_empty() { "changes nothing".into() } else { words.join(", ") };
+            format!("step {}, {}: {words}", at + 1, step.process)
+        })
+        .collect()
+    }
+
     /// The page of the first violated property, or of the first.
     pub(crate) fn page(&self) -> Option<String> {
         let claims = self.claims.as_ref().ok()?;
@@ -186,7 +202,7 @@ fn claim(claim: &Claim) -> Value {
         json!({
             "kind": violation.kind.name(), "message": violation.message, "line": violation.line,
             "preemptions": cost.preemptions, "steps": cost.steps,
-            "reasons": violation.trace.observations.reasons,
+            "reasons": preempt_report::reasons(&violation.trace),
         })
     });
     json!({

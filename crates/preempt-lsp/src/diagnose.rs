@@ -25,12 +25,10 @@ pub(crate) fn found(answer: &Answer, document: &Document) -> Vec<Diagnostic> {
     claims
         .filter_map(|claim| claim.violation.as_ref())
         .map(|violation| {
-            let observations = &violation.trace.observations;
-            let waiting = observations.waiting.iter().flat_map(|waiting| &waiting.reasons);
             let mut message = violation.message.clone();
-            for reason in observations.reasons.iter().chain(waiting) {
+            for reason in preempt_report::reasons(&violation.trace) {
                 message.push('\n');
-                message.push_str(reason);
+                message.push_str(&reason);
             }
             let line = violation.line.saturating_sub(1) as usize;
             let line = if violation.file == answer.task.path { line } else { 0 };

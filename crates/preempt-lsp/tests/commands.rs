@@ -152,6 +152,10 @@ fn a_check_shows_its_result_in_the_text() {
     assert!(message.contains("counter == 2 is false: counter is 1"), "{message}");
     let said = editor.hover(URI, LOST_UPDATE, "counter, done");
     assert!(said.contains("In the last counterexample:\n\n`counter`: 0 → 1"), "{said}");
+    // What the steps at a line change and read, in the words of the terminal.
+    let said = editor.hover(URI, LOST_UPDATE, "seen + 1");
+    assert!(said.contains("In the last counterexample:\n\n- `step "), "{said}");
+    assert!(said.contains(": counter: 0 → 1, seen: 0`"), "{said}");
     let said = editor.hover(URI, LOST_UPDATE, "seen;");
     assert!(said.contains("`adder(0):seen`") && said.contains("`adder(1):seen`"), "{said}");
     let id = editor.command("preempt.page", &[URI, "small"]);
@@ -170,6 +174,20 @@ fn a_check_shows_its_result_in_the_text() {
     let answer = editor.check(&["small"]);
     assert_eq!(answer["claims"][0]["verdict"], "holds");
     assert!(editor.lenses().contains(&"check small: ✓ holds".to_string()));
+}
+
+/// In the words of every other report.
+#[test]
+fn a_deadlock_says_who_waits_and_for_whom() {
+    let text = "bool a, b;\nactive proctype P() { a = true; !b; a = false }\nactive proctype Q() { b = true; !a; b = false }\n";
+    let mut editor = Editor::new(text);
+    editor.check(&[]);
+    let found = editor.diagnostics.iter().find(|d| d["source"] == "preempt check").unwrap();
+    let message = found["message"].as_str().unwrap();
+    let waits = "P(0) waits since step 2; `!b` is false: b is 1; only Q(1) could change that";
+    let others = "P(0) waits since step 1; `!b` is false: b is 1; only Q(1) could change that";
+    assert!(message.contains(waits) || message.contains(others), "{message}");
+    assert!(message.contains("Q(1) waits since step"), "{message}");
 }
 
 #[test]

@@ -6,6 +6,12 @@
 const model = (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const count = data.pid.length;
+  // Of a crowd, the processes that never move are left out until all are asked for.
+  const CROWD = 12;
+  const everyone = data.processes.length, showsAll = /[#&]all\b/.test(location.hash);
+  const movers = new Set([...data.pid, ...data.partner]);
+  const isCrowd = everyone > CROWD && data.processes.some(([pid]) => !movers.has(pid));
+  if (isCrowd && !showsAll) data.processes = data.processes.filter(([pid]) => movers.has(pid));
   const lanes = new Map(data.processes.map(([pid], lane) => [pid, lane]));
 
   /** First index in `list` whose value is greater than `value`. */
@@ -54,40 +60,10 @@ const model = (() => {
     return Array.isArray(v) ? (v.length ? v.join(" | ") : "empty") : String(v);
   }
 
-  /** Changes of one step: variable, value before, value after. */
-  function changesOf(step) {
-    const list = data.changes[step], out = [];
-    for (let i = 0; i < list.length; i += 2) {
-      out.push({ variable: list[i], from: valueAt(list[i], step - 1), to: list[i + 1] });
-    }
-    return out;
-  }
-
   function nameOf(variable) { return data.strings[data.variables[variable]]; }
 
-  function changeText(change, mover) {
-    // In the lane of its owner a variable needs no owner: `worker(1):n` is `n` there.
-    const full = nameOf(change.variable);
-    const name = mover && full.startsWith(mover + ":") ? full.slice(mover.length + 1) : full;
-    if (change.to < 0) return `${name} is gone`;
-    if (data.channels[change.variable]) return `${name} = [${show(change.to)}]`.replace("[empty]", "[]");
-    return change.from < 0 ? `${name} = ${show(change.to)}` : `${name}: ${show(change.from)} → ${show(change.to)}`;
-  }
-
-  /** The changes of a step as people read them: variables before channels, a channel that goes by
-      several names once, variables that end with their process only counted. */
-  function changeTexts(step) {
-    const mover = data.names[step];
-    const all = changesOf(step), variables = [], channels = [], gone = [];
-    for (const change of all) {
-      if (change.to < 0) gone.push(change);
-      else if (!data.channels[change.variable]) variables.push(change);
-      else if (change.from < 0 || !channels.some((c) => c.from === change.from && c.to === change.to)) channels.push(change);
-    }
-    const texts = [...variables, ...channels, ...(gone.length === 1 ? gone : [])].map((c) => changeText(c, data.strings[mover]));
-    if (gone.length > 1) texts.push(`${gone.length} variables are gone`);
-    return texts;
-  }
+  /** The changes of a step in words. */
+  const changeTexts = (step) => data.words[step].map((text) => data.strings[text]);
 
   /** Where a process stands after `step`. */
   function standsAt(lane, step) {
@@ -168,6 +144,7 @@ const model = (() => {
 
   return {
     data, count, lanes, moves, changedAt, changedTo, preemptions, runs, output, rest, channelNames,
+    isCrowd, showsAll, everyone,
     after, valueAt, show, changeTexts, nameOf, standsAt, describe, search,
   };
 })();

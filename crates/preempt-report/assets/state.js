@@ -95,17 +95,15 @@ const state = (() => {
     }
   }
 
-  /** At a deadlock: why everybody waits, and for whom. */
+  /** At a deadlock: why each process waits, and for whom. */
   function showWaiting() {
     const box = $("waiting");
-    const names = new Map(data.processes);
     if (current < count - 1 || !data.waiting.length) { box.replaceChildren(); return; }
     const list = make("ul", "waiting");
-    for (const [pid, reasons, others] of data.waiting) {
-      const item = make("li", "lane-" + (model.lanes.get(pid) % 8));
-      const who = others.length ? others.map((other) => names.get(other) || `process ${other}`).join(", ") : "nobody";
-      item.append(make("b", "", names.get(pid) || `process ${pid}`), make("span", "", ` waits for ${who}`));
-      for (const reason of reasons) item.append(make("small", "", reason));
+    for (const { pid, name, since, reasons, who } of data.waiting) {
+      const item = make("li", "lane-" + (model.lanes.get(pid) ?? pid) % 8);
+      item.append(make("b", "", name), make("span", "", " " + since));
+      for (const text of [...reasons, who]) item.append(make("small", "", text));
       list.append(item);
     }
     box.replaceChildren(make("h3", "", "who waits for whom"), list);

@@ -4,6 +4,7 @@
 //! `docs/src/reference/report.schema.json` lets a program check them. New keys may be added within
 //! a version; none is renamed or removed.
 
+use crate::{Wait, remarks, waits};
 use preempt_core::{
     BoundRow, Change, Claim, Contention, Position, Stop, Switch, Trace, TraceStep, Unreached,
     Value, Verdict, Violation,
@@ -239,7 +240,7 @@ struct ViolationJson<'a> {
     reasons: &'a [String],
     bad_prefix: Option<usize>,
     propositions: Vec<PropositionJson<'a>>,
-    waiting: Vec<WaitingJson<'a>>,
+    waiting: Vec<WaitingJson>,
 }
 
 #[derive(Serialize)]
@@ -249,10 +250,12 @@ struct PropositionJson<'a> {
 }
 
 #[derive(Serialize)]
-struct WaitingJson<'a> {
+struct WaitingJson {
     pid: usize,
-    reasons: &'a [String],
-    waits_for: &'a [usize],
+    reasons: Vec<String>,
+    waits_for: Vec<usize>,
+    since: Option<usize>,
+    text: String,
 }
 
 impl<'a> ViolationJson<'a> {
@@ -277,11 +280,20 @@ impl<'a> ViolationJson<'a> {
             propositions: (observations.propositions.iter())
                 .map(|row| PropositionJson { name: &row.name, holds: &row.holds })
                 .collect(),
-            waiting: (observations.waiting.iter())
-                .map(|w| WaitingJson { pid: w.pid, reasons: &w.reasons, waits_for: &w.waits_for })
-                .collect(),
+            waiting: waiting(&violation.trace),
         }
     }
+}
+
+fn waiting(trace: &Trace) -> Vec<WaitingJson> {
+    let one = |wait: Wait| WaitingJson {
+        text: wait.text(),
+        pid: wait.pid,
+        reasons: wait.reasons,
+        waits_for: wait.waits_for,
+        since: wait.since,
+    };
+    waits(trace).into_iter().map(one).collect()
 }
 
 /// The steps of a trace, which may be very long: written one after the other, without a copy.
@@ -297,7 +309,11 @@ pub(crate) fn steps(trace: &Trace) -> impl Iterator<Item = StepJson<'_>> {
     let seen = |at: usize| trace.observations.seen.get(at).into_iter().flatten();
     let seen = move |at: usize| seen(at).map(SeenJson::from);
     let steps = trace.steps.iter().enumerate();
-    steps.map(move |(at, step)| StepJson { seen: seen(at).collect(), ..StepJson::from(step) })
+    steps.map(move |(at, step)| StepJson {
+        seen: seen(at).collect(),
+        remarks: remarks(trace, at),
+        ..StepJson::from(step)
+    })
 }
 
 #[derive(Serialize, Deserialize)]
@@ -316,6 +332,9 @@ pub(crate) struct StepJson<'a> {
     /// What it looked at without changing it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     seen: Vec<SeenJson<'a>>,
+    /// The same in words, and what became true or false of the property.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    remarks: Vec<String>,
     #[serde(default)]
     output: Cow<'a, str>,
 }
@@ -383,6 +402,7 @@ impl<'a> From<&'a TraceStep> for StepJson<'a> {
             },
             changes: step.changes.iter().map(ChangeJson::from).collect(),
             seen: Vec::new(),
+            remarks: Vec::new(),
             output: (&step.output).into(),
         }
     }

@@ -12,9 +12,9 @@ mod layout;
 
 use crate::look::Tone;
 use crate::message::halves;
-use crate::{Cast, Look, fit, remarks, why};
-use cell::{change_texts, net_changes};
-use layout::Layout;
+use crate::{Cast, Look, change_words, fit, remarks, waits};
+use cell::net_changes;
+use layout::{ARROW, Layout};
 use preempt_core::{ProcessId, Switch, SwitchCount, Trace, TraceStep, Violation, counted, grouped};
 
 /// Draws a whole trace, with the failure at its end.
@@ -129,7 +129,7 @@ impl Lanes {
         }
         self.shown += 1;
         let number = self.shown.to_string();
-        let mut beside = change_texts(&step.changes, &step.process);
+        let mut beside = change_words(&step.changes, &step.process, ARROW);
         beside.extend(self.remarks.get(self.shown - 1).into_iter().flatten().cloned());
         out.push_str(&self.row(step, &number, &cell, &beside));
         self.last = Some(step.partner.unwrap_or(step.pid));
@@ -156,7 +156,7 @@ impl Lanes {
         let mut out: String = head.iter().map(|step| self.step(step)).collect();
         let text = format!("{} {} more steps", self.look.glyph("⋮", ":"), hidden.len());
         self.shown += hidden.len();
-        let beside = change_texts(&net_changes(hidden), &hidden[0].process);
+        let beside = change_words(&net_changes(hidden), &hidden[0].process, ARROW);
         out.push_str(&self.row(&hidden[0], "", &[text], &beside));
         self.last = hidden.last().map(|s| s.partner.unwrap_or(s.pid));
         out.push_str(&self.step(&tail[0]));
@@ -312,6 +312,7 @@ impl Lanes {
         let names: Vec<String> = trace.rest.iter().map(|p| self.cast.label(p.pid)).collect();
         let column =
             names.iter().map(|n| fit::width(n)).max().unwrap_or(0).min(self.look.width / 3);
+        let waits = waits(trace);
         let mut out = format!("{}\n", self.look.paint(Tone::Faint, "at the end:"));
         for (position, name) in trace.rest.iter().zip(&names) {
             let place = match position.line {
@@ -325,12 +326,9 @@ impl Lanes {
             );
             out.push_str(fit::cut(&text, self.look.width, "...").trim_end());
             out.push('\n');
-            let waiting = trace.observations.waiting.iter().find(|w| w.pid == position.pid);
-            let Some(waiting) = waiting.filter(|waiting| !waiting.reasons.is_empty()) else {
-                continue;
-            };
-            let text = format!("  {}  {}", fit::pad("", column), why(waiting, &self.cast));
-            for line in fit::wrap(&fit::clean(&text), self.look.width, column + 4) {
+            let Some(wait) = waits.iter().find(|wait| wait.pid == position.pid) else { continue };
+            let text = format!("  {}  {}", fit::pad("", column), wait.text());
+            for line in fit::wrap(&text, self.look.width, column + 4) {
                 out.push_str(&self.look.paint(Tone::Faint, &line));
                 out.push('\n');
             }

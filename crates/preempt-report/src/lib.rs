@@ -45,11 +45,11 @@ mod message;
 mod moment;
 mod page;
 mod plain_json;
-mod remark;
 #[cfg(feature = "json")]
 mod saved;
 pub mod spin;
 pub mod summary;
+mod words;
 mod xml;
 
 pub use cast::{Cast, CastMember};
@@ -58,9 +58,9 @@ pub use look::Look;
 pub use message::{Event, Message, messages};
 pub use moment::{Moment, MomentKind, moments};
 pub use page::{Page, Source, page};
-pub(crate) use remark::{remarks, why};
 #[cfg(feature = "json")]
 pub use saved::{SavedTrace, SavedTraceError};
+pub use words::{Wait, change_words, reasons, remarks, seen_words, wait, waits};
 
 /// A form in which a claim is written to a file. Commands have an option for each.
 pub struct Format {

@@ -1,7 +1,7 @@
 //! The moments that explain a trace: its preemptions, the start of its cycle, its failure.
 
 use crate::message::halves;
-use crate::{Cast, fit, why};
+use crate::{Cast, fit, waits};
 use preempt_core::{Switch, Trace, Violation, ViolationKind};
 use std::collections::HashMap;
 
@@ -121,10 +121,10 @@ fn failure_detail(trace: &Trace, violation: &Violation, cast: &Cast) -> String {
         Some(rest) if rest.starts_with(':') => rest[1..].trim(),
         _ => message.as_str(),
     };
-    if !trace.observations.waiting.is_empty() {
-        let waiting = trace.observations.waiting.iter().filter(|w| !w.reasons.is_empty());
-        let waiting = waiting.map(|w| format!("{} waits: {}", cast.label(w.pid), why(w, cast)));
-        return format!("Nobody can move. {}.", waiting.collect::<Vec<_>>().join(". "));
+    let waits = waits(trace).into_iter().map(|wait| format!("{} {}", wait.name, wait.text()));
+    let waits: Vec<String> = waits.collect();
+    if !waits.is_empty() {
+        return format!("No process can move. {}.", waits.join(". "));
     }
     let waiting: Vec<String> = trace
         .rest
@@ -140,7 +140,7 @@ fn failure_detail(trace: &Trace, violation: &Violation, cast: &Cast) -> String {
         })
         .collect();
     if !waiting.is_empty() {
-        return format!("Nobody can move: {}.", waiting.join(", "));
+        return format!("No process can move: {}.", waiting.join(", "));
     }
     let reasons = trace.observations.reasons.join("; ");
     let message = if reasons.is_empty() { message } else { &reasons };

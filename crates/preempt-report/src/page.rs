@@ -9,7 +9,7 @@
 //! a trace of 100,000 steps is a few megabytes.
 
 use crate::plain_json::{PlainJson, plain_object, to_text};
-use crate::{Cast, MomentKind, messages, moments, remarks, xml};
+use crate::{Cast, MomentKind, change_words, messages, moments, remarks, waits, xml};
 use preempt_core::{Claim, Switch, Trace, Value, Violation};
 use std::collections::HashMap;
 
@@ -91,7 +91,9 @@ fn island(page: &Page<'_>) -> String {
         true => Vec::new(),
         false => (0..trace.steps.len()).map(|at| remarks(trace, at)).collect(),
     };
-    let text = to_text(&Island { cost, ..Island::new(page, trace, violation, &seen) });
+    let words: Vec<Vec<String>> =
+        trace.steps.iter().map(|step| change_words(&step.changes, &step.process, "→")).collect();
+    let text = to_text(&Island { cost, ..Island::new(page, trace, violation, &words, &seen) });
     text.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
@@ -136,6 +138,8 @@ struct Island<'a> {
     rest: Vec<(usize, usize, u32, usize)>,
     /// Step that reads, step that wrote (-1 for the initial value), newest write that was missed (-1 if none).
     reads: Vec<(usize, i64, i64)>,
+    /// Per step, its changes in words, as strings.
+    words: Vec<Vec<usize>>,
     /// Per step, what it looked at and what became of the property, as strings; empty when unknown.
     seen: Vec<Vec<usize>>,
     /// Why the last step fails.
@@ -143,8 +147,8 @@ struct Island<'a> {
     /// State expressions of the property, and whether they hold at the start and after each step: 1, 0, or -1 where
     /// the property does not look.
     propositions: Vec<(&'a str, Vec<i8>)>,
-    /// Who cannot move at the end, why, and whose code could change that.
-    waiting: Vec<(usize, &'a [String], &'a [usize])>,
+    /// The processes that cannot move at the end: since when, why, and whose code could change that.
+    waiting: Vec<WaitData>,
     /// After the last step shown the property is violated whatever follows.
     decided: bool,
 }
@@ -214,6 +218,15 @@ struct MomentData {
     detail: String,
 }
 
+struct WaitData {
+    pid: usize,
+    name: String,
+    since: String,
+    reasons: Vec<String>,
+    who: String,
+    waits_for: Vec<usize>,
+}
+
 struct Failure<'a> {
     kind: &'static str,
     message: &'a str,
@@ -231,13 +244,14 @@ enum ValueData {
 plain_object!(Island<'a> {
     title, verdict, claim, property, notes, numbers, cost, processes, sources, moments, failure,
     cycle, strings, variables, channels, initial, values, pid, names, partner, file, line, text,
-    switch, changes, output, messages, rest, reads, seen, reasons, propositions, waiting, decided,
+    switch, changes, output, messages, rest, reads, words, seen, reasons, propositions, waiting, decided,
 });
 plain_object!(Numbers<'a> {
     states, matched, revisits, transitions, atomic, depth, errors, vector, nodes, executions, unit, memory, seconds,
     bounds,
     unreached, statements,
 });
+plain_object!(WaitData { pid, name, since, reasons, who, waits_for });
 plain_object!(MomentData { step, kind, title, detail });
 plain_object!(Failure<'a> { kind, message, file, line, simplest });
 
@@ -275,6 +289,7 @@ impl<'a> Island<'a> {
         page: &Page<'a>,
         trace: &'a Trace,
         violation: Option<&'a Violation>,
+        words: &'a [Vec<String>],
         seen: &'a [Vec<String>],
     ) -> Self {
         let mut strings = Interner::<str>::new();
@@ -365,10 +380,8 @@ impl<'a> Island<'a> {
                 .iter()
                 .map(|read| (read.step, number(read.from), number(read.missed)))
                 .collect(),
-            seen: seen
-                .iter()
-                .map(|texts| texts.iter().map(|text| strings.number(text)).collect())
-                .collect(),
+            words: numbered(&mut strings, words),
+            seen: numbered(&mut strings, seen),
             reasons: &trace.observations.reasons,
             propositions: trace
                 .observations
@@ -376,16 +389,26 @@ impl<'a> Island<'a> {
                 .iter()
                 .map(|row| (row.name.as_str(), row.holds.iter().map(|h| truth(*h)).collect()))
                 .collect(),
-            waiting: trace
-                .observations
-                .waiting
-                .iter()
-                .map(|w| (w.pid, w.reasons.as_slice(), w.waits_for.as_slice()))
+            waiting: waits(trace)
+                .into_iter()
+                .map(|wait| WaitData {
+                    pid: wait.pid,
+                    since: wait.since_words(),
+                    name: wait.name,
+                    reasons: wait.reasons,
+                    who: wait.who,
+                    waits_for: wait.waits_for,
+                })
                 .collect(),
             decided: trace.observations.bad_prefix.is_some(),
             strings: strings.list,
         }
     }
+}
+
+fn numbered<'a>(strings: &mut Interner<'a, str>, lists: &'a [Vec<String>]) -> Vec<Vec<usize>> {
+    let one = |texts: &'a Vec<String>| texts.iter().map(|text| strings.number(text)).collect();
+    lists.iter().map(one).collect()
 }
 
 fn truth(holds: Option<bool>) -> i8 {

@@ -4,6 +4,9 @@ use crate::look::Tone;
 use crate::{Cast, Look, fit};
 use preempt_core::Trace;
 
+/// Between the values of a change.
+pub(super) const ARROW: &str = "->";
+
 /// Narrower lanes than this are not worth reading.
 const NARROWEST_LANE: usize = 16;
 const NARROWEST_CHANGES: usize = 14;
@@ -38,7 +41,7 @@ impl Layout {
         let mut lane = 0;
         for (at, step) in trace.steps.iter().enumerate() {
             let room = |texts: &[String]| texts.iter().map(|t| fit::width(t) + 2).sum::<usize>();
-            let text = room(&super::cell::change_texts(&step.changes, &step.process));
+            let text = room(&crate::change_words(&step.changes, &step.process, ARROW));
             changes = changes.max(text);
             beside = beside.max(text + room(&crate::remarks(trace, at)));
             let statement = match step.partner {

@@ -17,6 +17,7 @@ mod watch;
 
 pub use check::{Checked, Checker};
 pub use formula::{Violating, violating};
+pub use observe::{Seen, seen, waiting};
 pub use selection::{Property, Selection, select};
 pub use truncations::{Truncations, along as truncations_along};
 pub use watch::Watch;

@@ -30,8 +30,19 @@ impl Checker<'_> {
         };
         let Some(walk) = Walk::along(&interpreter, violation) else { return };
         let mut observations = Observations {
-            reasons: reasons(violation, walk.last.as_ref()),
-            waiting: waiting(&interpreter, violation, &walk.states),
+            reasons: match (violation.kind, &walk.last) {
+                (ViolationKind::Assertion, Some((mover, sights))) => {
+                    reasons(&violation.message, mover, sights)
+                }
+                _ => Vec::new(),
+            },
+            waiting: match violation.kind {
+                ViolationKind::InvalidEnd => {
+                    let all = 0..interpreter.process_count(&walk.states) as u16;
+                    waiting(&interpreter, &walk.states, &all.map(ProcessId).collect::<Vec<_>>())
+                }
+                _ => Vec::new(),
+            },
             ..Observations::default()
         };
         if let Property::Formula(index) = property {
@@ -99,8 +110,8 @@ struct Walk {
     /// The last state.
     states: Vec<u8>,
     seen: Vec<Vec<(String, Value)>>,
-    /// What the last step looked at.
-    last: Option<Sights>,
+    /// The process of the last step, and what the step looked at.
+    last: Option<(String, Sights)>,
 }
 
 impl Walk {
@@ -130,10 +141,10 @@ impl Walk {
             // A search may not know of all changes: it leaves out what is never read.
             let changes = interpreter.changed_variables(&before, &state).unwrap_or_default();
             seen.push(unchanged(step, &changes, &sights.values));
-            last = Some(sights);
+            last = Some((step.process.clone(), sights));
         }
         enabled.clear();
-        if last.as_ref().is_none_or(|sights| sights.failing.is_none()) {
+        if last.as_ref().is_none_or(|(_, sights)| sights.failing.is_none()) {
             interpreter.enabled(&mut state, &mut enabled);
         }
         letters.push((!interpreter.is_transient(&state)).then(|| state.clone()));
@@ -152,22 +163,41 @@ fn unchanged(
     sights.iter().filter(|(name, _)| !is_changed(name)).cloned().collect()
 }
 
-/// Why an assertion fails.
-fn reasons(violation: &Violation, last: Option<&Sights>) -> Vec<String> {
-    let failing = last.and_then(|sights| sights.failing.as_ref());
-    match (violation.kind, failing) {
-        (ViolationKind::Assertion, Some(values)) if !values.is_empty() => {
-            let text = violation.message.trim_start_matches("assertion violated:").trim();
-            let mover = violation.trace.steps.last().map(|step| format!("{}:", step.process));
-            let short = |name: &str| {
-                let mover = mover.as_deref().unwrap_or_default();
-                name.strip_prefix(mover).unwrap_or(name).to_string()
-            };
-            let values: Vec<_> =
-                values.iter().map(|(name, value)| (short(name), value.clone())).collect();
-            vec![sentence(text, false, &values)]
-        }
-        _ => Vec::new(),
+/// Why an assertion fails, of which `message` is said.
+fn reasons(message: &str, mover: &str, sights: &Sights) -> Vec<String> {
+    let Some(values) = sights.failing.as_ref().filter(|values| !values.is_empty()) else {
+        return Vec::new();
+    };
+    let text = message.trim_start_matches("assertion violated:").trim();
+    let short = |name: &str| {
+        let own = name.strip_prefix(mover).and_then(|rest| rest.strip_prefix(':'));
+        own.unwrap_or(name).to_string()
+    };
+    let values: Vec<_> = values.iter().map(|(name, value)| (short(name), value.clone())).collect();
+    vec![sentence(text, false, &values)]
+}
+
+/// What is seen of a step that is taken in a state.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Seen {
+    /// What it looked at and did not change.
+    pub values: Vec<(String, Value)>,
+    /// Why it fails, if it does.
+    pub reasons: Vec<String>,
+}
+
+/// What a step looks at, whose changes are known, and why it fails with a message.
+pub fn seen(
+    interpreter: &Interpreter,
+    state: &[u8],
+    step: Step,
+    described: &TraceStep,
+    message: Option<&str>,
+) -> Seen {
+    let sights = interpreter.sights(state, step);
+    Seen {
+        reasons: message.map_or(Vec::new(), |said| reasons(said, &described.process, &sights)),
+        values: unchanged(described, &[], &sights.values),
     }
 }
 
@@ -231,16 +261,13 @@ fn bad_prefix(automaton: &Automaton, rows: &[PropositionRow], length: usize) -> 
     None
 }
 
-fn waiting(
+/// What keeps processes that cannot move in a state.
+pub fn waiting(
     interpreter: &Interpreter,
-    violation: &Violation,
     state: &[u8],
+    processes: &[ProcessId],
 ) -> Vec<preempt_core::Waiting> {
-    if violation.kind != ViolationKind::InvalidEnd {
-        return Vec::new();
-    }
-    let processes = (0..interpreter.process_count(state)).map(|pid| ProcessId(pid as u16));
-    processes.filter_map(|process| interpreter.waiting(state, process)).collect()
+    processes.iter().filter_map(|process| interpreter.waiting(state, *process)).collect()
 }
 
 #[cfg(test)]
