@@ -8,8 +8,10 @@ import { ask, askAt, common, decode, encode, listen, nameTrail } from "./server.
 import { showSource } from "./source.js";
 import { dropRows, knowsRows, openLanes, showLanes } from "./lanes.js";
 import { openSteps, processesInView, showSteps } from "./steps.js";
-import { openState, showState, variablesInView } from "./state.js";
+import { openPreferences, openState, showState, variablesInView } from "./state.js";
 import { checkEvent, openChecks, showProperties } from "./check.js";
+import { openText } from "./edit.js";
+import { openExport } from "./export.js";
 import { showAutomata, showGraph } from "./pictures.js";
 import { showChart } from "./chart.js";
 import { showCompare } from "./compare.js";
@@ -238,6 +240,8 @@ async function open(model, path = "", here) {
   session.here = 0;
   dropRows(0);
   $("models").value = String(model);
+  openText(anew);
+  openPreferences();
   showProperties();
   if (!info.kind) {
     draw();
@@ -258,10 +262,14 @@ const reload = (event) => act(async () => {
   const before = { path: encode(session.trail), version: session.info.version, here: session.here };
   const info = await ask("open", { model: session.model });
   session.info = info;
+  const checkNext = session.checkNext;
+  session.checkNext = null;
+  openText(false);
   showProperties();
   if (!info.kind) {
     showSource();
-    say("The file changed and has errors now. The path is replayed when they are fixed.", "bad");
+    const what = info.file?.is_draft ? "The text has errors: it is kept as it is." : info.file?.is_gone ? "The file is gone: it was deleted or renamed." : "The file changed and has errors now.";
+    say(`${what} The path is replayed when ${info.file?.is_gone && !info.file.is_draft ? "it is back" : "they are fixed"}.`, "bad");
     // The version that the path belongs to is the last one that could be read.
     session.info.version = before.version;
     return;
@@ -273,8 +281,15 @@ const reload = (event) => act(async () => {
   session.here = Math.min(before.here, session.trail.length);
   dropRows(0);
   await refresh();
-  say(carried.kept === carried.of ? "The file changed; the path is the same." : `The file changed; the path goes on for ${carried.kept} of ${carried.of} steps.`, carried.kept === carried.of ? "" : "warn");
+  const what = info.file?.is_draft ? "The text changed" : "The file changed";
+  say(carried.kept === carried.of ? `${what}; the path is the same.` : `${what}; the path goes on for ${carried.kept} of ${carried.of} steps.`, carried.kept === carried.of ? "" : "warn");
+  if (checkNext) await checkNext();
 });
+
+/** The file changed while its text is being changed here. */
+function onDisk(event) {
+  if (event.model === session.model) say("The file has changed on disk. What is written here stays; Discard shows the file.", "warn");
+}
 
 function openTheme() {
   const known = sessionStorage.getItem("theme");
@@ -303,6 +318,7 @@ async function start() {
   openSteps();
   openState();
   openChecks();
+  openExport();
   openKeys();
   for (const view of VIEWS) $("tab-" + view).addEventListener("click", () => choose(view));
   document.querySelector("[role=tablist]").addEventListener("keydown", (event) => {
@@ -312,7 +328,8 @@ async function start() {
     nextView(by);
     $("tab-" + session.view).focus();
   });
-  listen((event) => (event.event === "changed" ? reload(event) : checkEvent(event)), (connected) => {
+  const handlers = { changed: reload, disk: onDisk };
+  listen((event) => (handlers[event.event] ?? checkEvent)(event), (connected) => {
     document.body.classList.toggle("lost", !connected);
     if (!connected) say("The server does not answer.", "bad");
     else if ($("notice").textContent === "The server does not answer.") say("");

@@ -1,13 +1,17 @@
-// Checks: asked for in a dialog, shown beside the state while they run and afterwards.
+// Checks: the list of properties with what is known of each, a dialog for everything else, and a card for each check. What a
+// check has found stays: the server keeps it for pages that are opened or come back later.
 import { $, button, grouped, make, many } from "./dom.js";
 import { act, follow, redraw, session } from "./app.js";
 import { ask, decode } from "./server.js";
 
+// The cards of this model, and the properties that are still to be checked.
 const cards = new Map();
+let queue = [];
 
 export function openChecks() {
   $("open-check").addEventListener("click", openDialog);
   $("check-close").addEventListener("click", () => $("check-dialog").close());
+  $("check-all").addEventListener("click", () => act(queue.length ? stopAll : checkAll));
   $("check-form").addEventListener("submit", (event) => {
     event.preventDefault();
     act(start);
@@ -19,8 +23,9 @@ export function openDialog() {
   $("check-dialog").showModal();
 }
 
+/** The properties of the model, and all that is known of them. */
 export function showProperties() {
-  const { properties = [], has_expressions } = session.info;
+  const { properties = [], has_expressions, results = [], running = [] } = session.info;
   $("property").replaceChildren(...properties.map(({ id, label }) => {
     const option = make("option", "", label);
     option.value = id;
@@ -28,90 +33,185 @@ export function showProperties() {
   }));
   $("formula-row").hidden = !has_expressions;
   $("open-check").disabled = !properties.length;
+  cards.clear();
+  queue = [];
+  $("checks").replaceChildren();
+  for (const event of results) done(card(event.check, event.asked), event);
+  for (const { check, asked } of running) card(check, asked);
+  listProperties();
+}
+
+const isRunning = ({ status }) => status.isConnected && !status.dataset.over;
+const GLYPHS = { holds: "✓", holds_within_bound: "✓", violated: "✗", inconclusive: "?", nothing: "?" };
+const NAMES = { holds: "holds", violated: "violated", inconclusive: "inconclusive", nothing: "nothing to check" };
+const verdictName = ({ verdict, bound }) => (verdict === "holds_within_bound" ? `holds within ${bound}` : NAMES[verdict]);
+// Of several claims the worst one counts.
+const ORDER = ["violated", "inconclusive", "nothing", "holds_within_bound", "holds"];
+
+/** The newest result about a property of the model as it is now. */
+function known(id) {
+  const { results = [], version } = session.info;
+  return results.findLast((event) => event.asked.property === id && !event.asked.formula && event.version === version);
+}
+
+function listProperties() {
+  const { properties = [] } = session.info;
+  $("properties-box").hidden = !properties.length;
+  $("check-all").textContent = queue.length ? "Stop" : "Check all";
+  $("properties").replaceChildren(...properties.map(({ id, label }) => {
+    const item = make("li");
+    const runs = [...cards.values()].some((one) => one.asked?.property === id && !one.asked.formula && isRunning(one));
+    const event = known(id);
+    const claims = event?.results.claims ?? [];
+    const worst = ORDER.map((name) => claims.find((claim) => claim.verdict === name)).find(Boolean);
+    let [glyph, words] = ["·", "not checked"];
+    if (worst) [glyph, words] = [GLYPHS[worst.verdict], `${verdictName(worst)}, ${seconds(event)}`];
+    if (event?.results.problem) [glyph, words] = ["?", event.results.problem];
+    if (queue.includes(id)) [glyph, words] = ["…", "waits for its turn"];
+    if (runs) [glyph, words] = ["…", "running"];
+    item.dataset.verdict = runs ? "running" : worst?.verdict ?? "unknown";
+    item.append(make("span", "glyph", glyph), make("span", "property-name", label), make("small", "soft", words));
+    const again = button(event ? "again" : "check", () => act(() => startOne(id)), "small");
+    again.setAttribute("aria-label", `Check: ${label}`);
+    again.disabled = runs;
+    item.append(again);
+    return item;
+  }));
+}
+
+const number = (id) => ($(id).value ? Number($(id).value) : null);
+const limits = () => ({ seconds: number("seconds"), memory: number("megabytes") });
+
+const startOne = (id) => ask("check", { model: session.model, property: id, ...limits() });
+
+async function checkAll() {
+  queue = (session.info.properties ?? []).map(({ id }) => id);
+  await next();
+}
+
+async function stopAll() {
+  queue = [];
+  for (const [check, one] of cards) if (isRunning(one)) await ask("cancel", { check });
+  listProperties();
+}
+
+/** Begins with the next property of those that are to be checked. */
+async function next() {
+  const id = queue.shift();
+  if (id !== undefined) await startOne(id);
+  listProperties();
+}
+
+/** Checks again what was checked before, or everything: the text has changed. */
+export async function checkAgain(before) {
+  const ids = new Set(before.filter(({ asked }) => !asked.formula).map(({ asked }) => asked.property));
+  queue = (session.info.properties ?? []).map(({ id }) => id).filter((id) => !ids.size || ids.has(id));
+  await next();
 }
 
 async function start() {
   const scope = new FormData($("check-form")).get("scope");
   const formula = $("formula").value.trim();
-  const number = (id) => ($(id).value ? Number($(id).value) : null);
   const body = {
     model: session.model, property: $("property").value, formula: formula || null,
     bound: scope === "bound" ? number("bound") : null, iterate: scope === "iterate",
-    fair: $("fair").checked, seconds: number("seconds"), memory: number("megabytes"),
+    fair: $("fair").checked, ...limits(),
   };
   try {
-    const { check } = await ask("check", body);
-    const label = formula || $("property").selectedOptions[0]?.textContent || "";
-    const words = { all: "", bound: `, at most ${many(body.bound ?? 0, "preemption")}`, iterate: ", by preemptions" };
-    card(check, label + words[scope]);
+    await ask("check", body);
     $("check-dialog").close();
   } catch (error) {
     $("check-problem").textContent = error.message;
   }
 }
 
+function labelOf({ label, formula, bound, iterate, fair }) {
+  const scope = bound !== null ? `, at most ${many(bound, "preemption")}` : iterate ? ", by preemptions" : "";
+  return (formula ?? label) + scope + (fair ? ", fair" : "");
+}
+
 /** A check on the page; events may come before the answer that names it. */
-function card(id, label) {
-  let known = cards.get(id);
-  if (!known) {
+function card(id, asked) {
+  let one = cards.get(id);
+  if (!one) {
     const box = make("div", "check");
     box.setAttribute("role", "group");
-    known = { box, title: make("h3"), status: make("p", "progress"), bar: make("progress"), end: make("div", "ended") };
-    known.status.setAttribute("role", "status");
-    known.bar.setAttribute("aria-label", "Part of a limit that is used up");
-    known.bar.max = 1;
-    known.cancel = button("Cancel", () => act(() => ask("cancel", { check: id })), "small");
-    known.status.textContent = "running";
-    box.append(known.title, known.status, known.bar, known.cancel, known.end);
-    cards.set(id, known);
+    one = { box, title: make("h3"), status: make("p", "progress"), bar: make("progress"), end: make("div", "ended") };
+    one.status.setAttribute("role", "status");
+    one.bar.setAttribute("aria-label", "Part of a limit that is used up");
+    one.bar.max = 1;
+    one.cancel = button("Cancel", () => act(() => ask("cancel", { check: id })), "small");
+    one.status.textContent = "running";
+    box.append(one.title, one.status, one.bar, one.cancel, one.end);
+    cards.set(id, one);
     $("checks").prepend(box);
     while ($("checks").children.length > 6) $("checks").lastChild.remove();
   }
-  if (label) {
-    known.title.textContent = label;
-    known.box.setAttribute("aria-label", `Check: ${label}`);
+  if (asked) {
+    one.asked = asked;
+    one.title.textContent = labelOf(asked);
+    one.box.setAttribute("aria-label", `Check: ${labelOf(asked)}`);
   }
-  return known;
+  return one;
 }
 
 export function checkEvent(event) {
+  // Of other models the server keeps what is found.
+  if (event.model !== session.model || !session.info) return;
+  if (event.event === "started") card(event.check, event.asked);
   if (event.event === "progress") progress(card(event.check), event.progress);
-  if (event.event === "checked") done(card(event.check), event);
+  if (event.event === "checked") {
+    const results = (session.info.results ?? []).filter(({ check }) => check !== event.check);
+    session.info.results = [...results, event];
+    const one = card(event.check, event.asked);
+    if (!one.status.dataset.over) done(one, event);
+    if (queue.length) act(next);
+    redraw();
+  }
+  if (event.event !== "progress") listProperties();
 }
 
-function progress(known, at) {
-  if (at.found) known.found = true;
+function progress(one, at) {
+  if (at.found) one.found = true;
   const words = [];
-  if (known.found || at.simplifying) words.push("violated; looking for a simpler counterexample");
+  if (one.found || at.simplifying) words.push("violated; looking for a simpler counterexample");
   if (at.states !== undefined) {
     words.push(many(at.states, "state"), `${grouped(at.rate)}/s`, `depth ${grouped(at.depth)}`, `${grouped(at.memory / 2 ** 20)} MB${at.memory_limit ? ` of ${grouped(at.memory_limit / 2 ** 20)}` : ""}`);
   }
   if (at.method) words.push(`${at.method}: ${many(at.switches, "switch").replace("switchs", "switches")}, ${grouped(at.size)} in memory`);
   words.push(`${at.seconds.toFixed(0)} s${at.seconds_left ? `, ${at.seconds_left.toFixed(0)} s left` : ""}`);
-  known.status.textContent = words.join(" · ");
+  one.status.textContent = words.join(" · ");
   const time = at.seconds_left === null || at.seconds_left === undefined ? 0 : at.seconds / (at.seconds + at.seconds_left);
-  known.bar.value = Math.max(time, at.memory_limit ? at.memory / at.memory_limit : 0);
+  one.bar.value = Math.max(time, at.memory_limit ? at.memory / at.memory_limit : 0);
 }
 
-function done(known, event) {
-  known.cancel.remove();
-  known.bar.remove();
-  known.status.textContent = `${event.seconds.toFixed(event.seconds < 10 ? 2 : 0)} s`;
+const seconds = ({ seconds: time }) => (time < 0.01 ? "less than 10 ms" : `${time.toFixed(time < 10 ? 2 : 0)} s`);
+
+function done(one, event) {
+  one.cancel.remove();
+  one.bar.remove();
+  one.status.dataset.over = "yes";
+  const stale = event.version !== session.info.version;
+  one.box.classList.toggle("stale", stale);
+  one.status.textContent = seconds(event) + (stale ? ", before the last change" : "");
   if (event.results.problem) {
-    known.end.append(make("p", "problem", event.results.problem));
+    one.end.append(make("p", "problem", event.results.problem));
     return;
   }
-  for (const claim of event.results.claims) known.end.append(verdict(claim, event));
+  for (const claim of event.results.claims) one.end.append(verdict(claim, event));
 }
 
 function verdict(claim, event) {
   const box = make("div", "claim");
   box.dataset.verdict = claim.verdict;
-  const names = { holds: "holds", holds_within_bound: `holds within ${claim.bound}`, violated: "violated", inconclusive: "inconclusive", nothing: "nothing to check" };
-  box.append(make("span", "verdict", names[claim.verdict]), make("p", "", claim.sentence));
+  box.append(make("span", "verdict", verdictName(claim)), make("p", "", claim.sentence));
   const { violation } = claim;
   if (violation) {
-    box.append(button("Open the counterexample", () => act(() => openTrace(violation, event)), "strong"));
+    const show = button("Open the counterexample", () => act(() => openTrace(violation, event)), "strong");
+    show.disabled = event.version !== session.info.version;
+    if (show.disabled) show.title = "The model has changed since this check: check it again.";
+    box.append(show);
+    for (const reason of violation.reasons) box.append(make("p", "reason", reason));
     if (!violation.complete) box.append(make("p", "soft", "Not all of its steps were found again among those of this walk."));
   }
   if (claim.per_bound.length > 1) {
@@ -136,6 +236,13 @@ function verdict(claim, event) {
   }
   for (const note of claim.notes) box.append(make("p", "soft", note));
   return box;
+}
+
+/** The lines that no execution reaches, from the check that has looked at all of them; nothing where there is none. */
+export function unreachedLines() {
+  const claim = known("safety")?.results.claims?.[0];
+  if (claim?.verdict !== "holds" || known("safety").asked.fair) return null;
+  return new Set(claim.unreached.map(({ file, line }) => `${file}:${line}`));
 }
 
 async function openTrace(violation, event) {

@@ -1,5 +1,5 @@
 // Two branches side by side: where they part, what each does since then, in what their states differ.
-import { $, changed, laneClass, make, many, shown } from "./dom.js";
+import { $, laneClass, make, many, shown } from "./dom.js";
 import { act, choicesHere, session } from "./app.js";
 import { ask, encode } from "./server.js";
 
@@ -55,12 +55,13 @@ function column({ rows, length, cost, end, fault }, title) {
     item.value = step.at + 1;
     if (step.switch === "preemption") item.append(make("span", "badge", "⇄"));
     item.append(make("span", "at-line", step.process), make("code", "", step.text));
-    item.append(make("span", "would", step.changes.map(changed).join("  ")));
+    item.append(make("span", "would", [...step.words, ...(step.seen ?? [])].join("  ")));
     list.append(item);
   }
   if (!rows.length) box.append(make("p", "soft", "It ends where they part."));
   box.append(list);
-  if (fault) box.append(make("p", "verdict-line bad", `✗ ${fault.message}`));
+  const reasons = rows.at(-1)?.fault?.reasons ?? [];
+  if (fault) box.append(make("p", "verdict-line bad", ["✗ " + fault.message, ...reasons].join("; ")));
   else if (end === "deadlock") box.append(make("p", "verdict-line bad", "✗ deadlock"));
   return box;
 }

@@ -55,13 +55,6 @@ export function shown(value) {
   return Array.isArray(value) ? `[${value.join(" | ")}]` : String(value);
 }
 
-/** What a step changes, in words. */
-export function changed({ name, from, to }) {
-  if (from === null) return `${name}: ${shown(to)}`;
-  if (to === null) return `${name} gone`;
-  return `${name}: ${shown(from)} → ${shown(to)}`;
-}
-
 export const grouped = (number) => Math.round(number).toLocaleString("en");
 export const many = (count, what) => `${grouped(count)} ${what}${count === 1 ? "" : "s"}`;
 export const laneClass = (pid) => `lane-${pid % 8}`;

@@ -2,7 +2,9 @@
 import { $ } from "./dom.js";
 import { bookmark, copyLink, goBy, goTo, goToEnd, nextView, toggleTheme } from "./app.js";
 import { chooseStep, randomSteps, takeChosen, takeNumber } from "./steps.js";
+import { toggleRow } from "./lanes.js";
 import { openDialog } from "./check.js";
+import { showExport } from "./export.js";
 
 const keys = {
   j: () => goBy(1),
@@ -15,8 +17,10 @@ const keys = {
   "/": () => $("condition").focus(),
   w: () => $("watch").focus(),
   c: () => openDialog(),
+  e: () => showExport(),
   b: () => bookmark(),
   y: () => copyLink(),
+  o: () => toggleRow(),
   m: () => nextView(),
   t: () => toggleTheme(),
   "?": () => $("keys").showModal(),

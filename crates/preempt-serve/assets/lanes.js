@@ -1,6 +1,6 @@
 // The lanes: a row per step of the trail, a column per process, one per watch. Only the rows in view are
 // drawn, and only those near it are asked for; all rows are equally high.
-import { $, changed, laneClass, make, reconcile, shown } from "./dom.js";
+import { $, laneClass, make, reconcile, shown } from "./dom.js";
 import { goTo, session } from "./app.js";
 import { askAt } from "./server.js";
 
@@ -8,7 +8,7 @@ const ROW = 30, PAGE = 200;
 // With more lanes than this all are equally wide and there are no lifelines: rows would be slow to lay out.
 const CROWD = 16;
 const rows = new Map();
-let asked = null, lanes = [], headed = "", columns = "", layout = 0;
+let isOpen = false, showsAll = false, asked = null, lanes = [], headed = "", columns = "", layout = 0;
 
 /** Forgets the rows from `from` on: the trail is another one there. */
 export function dropRows(from) {
@@ -27,20 +27,39 @@ function learn(look) {
     if (row.switch === "preemption") row.preemption = ++preemptions;
     rows.set(row.at, row);
   }
-  lanes = look.lanes;
 }
 
 export function openLanes() {
+  $("everyone").addEventListener("click", () => { showsAll = !showsAll; showLanes(); });
   $("scroll").addEventListener("scroll", () => requestAnimationFrame(render));
   new ResizeObserver(render).observe($("scroll"));
   $("rows").addEventListener("click", (event) => {
     const row = event.target.closest("[data-here]");
-    if (row) goTo(Number(row.dataset.here));
+    if (!row) return;
+    // A second click opens the row.
+    if (Number(row.dataset.here) === session.here) toggleRow();
+    else goTo(Number(row.dataset.here));
   });
+}
+
+/** Opens the row of the present step, so that nothing of it is cut, or closes it. */
+export function toggleRow() {
+  isOpen = !isOpen;
+  render();
+}
+
+/** Of a crowd, the processes that have moved, until all are asked for. */
+function lanesInView(all) {
+  const moving = all.filter(({ moves }) => moves);
+  const isCrowd = all.length > CROWD && moving.length < all.length;
+  $("everyone").hidden = !isCrowd;
+  $("everyone").textContent = showsAll ? "only those that move" : `${moving.length} of ${all.length} processes move here: show all`;
+  return isCrowd && !showsAll ? moving : all;
 }
 
 export function showLanes() {
   learn(session.look);
+  lanes = lanesInView(session.look.lanes);
   const crowd = lanes.length > CROWD;
   const [lane, more, watched] = crowd ? ["140px", "260px", "90px "] : ["minmax(140px, 2fr)", "minmax(150px, 2fr)", "minmax(64px, .6fr) "];
   const template = `64px repeat(${Math.max(1, lanes.length)}, ${lane}) ${more} ${watched.repeat(session.watches.length)}`;
@@ -136,6 +155,7 @@ function mark(row, here) {
   set("aria-posinset", String(here + 1));
   set("aria-setsize", String(session.trail.length + 1));
   row.classList.toggle("here", here === session.here);
+  row.classList.toggle("opened", isOpen && here > 0 && here === session.here);
   row.classList.toggle("later", here > session.here);
   row.classList.toggle("in-cycle", Boolean(trace && trace.cycle !== null && here > trace.cycle && here <= trace.length));
   row.style.top = here * ROW + "px";
@@ -169,8 +189,8 @@ function startRow() {
 
 function stepRow(here, step, goesOn) {
   if (!step) return frame(here, `step ${here}`);
-  const words = step.changes.map(changed);
-  const label = `step ${here}, ${step.process}: ${step.text}${words.length ? "; " + words.join(", ") : ""}${step.preemption ? ", after a preemption" : ""}${step.fault ? "; " + step.fault.message : ""}`;
+  const { words, seen = [] } = step;
+  const label = `step ${here}, ${step.process}: ${step.text}${words.length ? "; " + words.join(", ") : ""}${step.preemption ? ", after a preemption" : ""}${seen.length ? "; " + seen.join(", ") : ""}${step.fault ? "; " + step.fault.message : ""}`;
   const row = frame(here, label);
   const lane = lanes.findIndex(({ pid }) => pid === step.pid);
   const partner = step.partner === null ? -1 : lanes.findIndex(({ pid }) => pid === step.partner);
@@ -191,12 +211,13 @@ function stepRow(here, step, goesOn) {
   cell.title = `${step.file}:${step.line}  ${text}`;
   if (step.fault) {
     cell.classList.add("failing");
-    cell.title += `\n${step.fault.message}`;
+    cell.title += "\n" + [step.fault.message, ...step.fault.reasons].join("\n");
   }
   if (partner >= 0) place(row, make("div", `cell partner ${laneClass(step.partner)}`, `${lane < partner ? "⇒" : "⇐"} ${receives ?? "receives"}`), partner + 2);
   const box = place(row, make("div", "changes"), lanes.length + 2);
   for (const word of words) box.append(make("span", "change", word));
-  box.title = words.join("\n");
+  for (const word of seen) box.append(make("span", "change seen", word));
+  box.title = [...words, ...seen].join("\n");
   step.watches.forEach((value, at) => place(row, make("div", "watched", shown(value)), lanes.length + 3 + at));
   return row;
 }

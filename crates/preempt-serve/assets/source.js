@@ -1,6 +1,8 @@
 // The source, with the lines where processes stand, and breakpoints in the margin.
 import { $, button, laneClass, make } from "./dom.js";
 import { redraw, session } from "./app.js";
+import { unreachedLines } from "./check.js";
+import { beginEdit, canEdit, editor, isEdited } from "./edit.js";
 
 let built = null;
 const lines = new Map();
@@ -41,7 +43,19 @@ function build() {
   panel.replaceChildren();
   lines.clear();
   built = info;
+  shownCoverage = undefined;
   if (info.mistakes.length) panel.append(mistakes(info.mistakes));
+  if (isEdited()) {
+    panel.append(editor(info.mistakes, rebuild));
+    if (info.kind) panel.append(make("p", "file", "as it is checked:"));
+  } else if (canEdit()) {
+    const bar = make("div", "bar source-bar");
+    bar.append(button("Edit", () => { beginEdit(); rebuild(); }, "small"));
+    panel.append(bar);
+  }
+  coverageBar = make("div", "bar coverage-bar");
+  coverageBar.hidden = true;
+  panel.append(coverageBar);
   for (const { file, text } of info.sources ?? []) {
     const code = make("div", "code");
     if (info.sources.length > 1) panel.append(make("h3", "file", file));
@@ -59,6 +73,39 @@ function build() {
       code.append(row);
     });
     panel.append(code);
+  }
+}
+
+function rebuild() {
+  built = null;
+  showSource();
+}
+
+let coverageBar = null, shownCoverage, isPainted = true;
+
+/** Which lines some execution reaches, once a check has looked at all executions. */
+function paintCoverage() {
+  const unreached = unreachedLines();
+  const asked = JSON.stringify([unreached && [...unreached], isPainted]);
+  if (asked === shownCoverage) return;
+  shownCoverage = asked;
+  coverageBar.hidden = !unreached;
+  for (const row of lines.values()) row.classList.remove("reached", "unreached");
+  if (!unreached) return;
+  const all = (session.info.statements ?? []).map(([file, line]) => key(file, line));
+  const covered = all.filter((place) => !unreached.has(place));
+  const label = make("label"), box = make("input");
+  box.type = "checkbox";
+  box.checked = isPainted;
+  box.addEventListener("change", () => { isPainted = box.checked; paintCoverage(); });
+  label.append(box, ` coverage: ${covered.length} of ${all.length} lines with statements are reached by some execution`);
+  coverageBar.replaceChildren(label);
+  if (!isPainted) return;
+  for (const place of all) {
+    const row = lines.get(place);
+    if (!row) continue;
+    row.classList.add(unreached.has(place) ? "unreached" : "reached");
+    row.title = unreached.has(place) ? "No execution reaches this line." : "";
   }
 }
 
@@ -85,6 +132,7 @@ export function showSource() {
   if (built !== session.info) build();
   const { look } = session;
   if (!look) return;
+  paintCoverage();
   for (const row of document.querySelectorAll(".code-line.at, .code-line.ran")) {
     row.classList.remove("at", "ran");
     row.querySelector(".mark").replaceChildren();
@@ -105,7 +153,7 @@ export function showSource() {
     }
     if (count > processes.length) marks.append("…");
   }
-  if (target) reveal(target);
+  if (target && !isEdited()) reveal(target);
 }
 
 /** Scrolls the panel, never the page. */

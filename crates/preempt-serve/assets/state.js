@@ -6,11 +6,31 @@ import { dropRows } from "./lanes.js";
 // Of very many variables, so many are drawn at once, and those that just changed; the others on request.
 const MOST_DRAWN = 120;
 let all = false;
+// What the user wants to see first, or not at all: kept for each model as long as this tab is open.
+let wishes = { pinned: [], hidden: [] }, showsHidden = false;
 
 /** How many variables to ask for; all if that is undefined. */
-export const variablesInView = () => (all ? undefined : MOST_DRAWN);
+export const variablesInView = () => (all || wishes.pinned.length || $("filter").value ? undefined : MOST_DRAWN);
+
+const place = () => `variables of ${session.info?.name}`;
+
+/** The wishes of this model. */
+export function openPreferences() {
+  wishes = JSON.parse(sessionStorage.getItem(place()) ?? "null") ?? { pinned: [], hidden: [] };
+  showsHidden = false;
+  $("filter").value = "";
+}
+
+function wish(list, name) {
+  const isThere = wishes[list].includes(name);
+  wishes[list] = isThere ? wishes[list].filter((other) => other !== name) : [...wishes[list], name];
+  sessionStorage.setItem(place(), JSON.stringify(wishes));
+  act(refresh);
+}
 
 export function openState() {
+  $("filter").addEventListener("input", () => act(refresh));
+  for (const kind of ["pointerover", "focusin"]) $("variables").addEventListener(kind, (event) => equip(event.target.closest("tr[data-name]")));
   $("watch-form").addEventListener("submit", (event) => {
     event.preventDefault();
     const text = $("watch").value.trim();
@@ -30,19 +50,31 @@ export function showState() {
   const last = look.rows.find((row) => row.at === session.here - 1);
   const fresh = new Map((last?.changes ?? []).map((change) => [change.name, change]));
   $("state-title").textContent = session.here ? `State after step ${session.here}` : "Initial state";
-  const channels = look.variables.filter(({ value }) => Array.isArray(value));
+  const wanted = $("filter").value.trim().toLowerCase();
+  const fits = ({ name }) => name.toLowerCase().includes(wanted);
+  const channels = look.variables.filter(({ value }) => Array.isArray(value)).filter(fits);
   $("channels").replaceChildren(...channels.map((channel) => queue(channel, fresh.get(channel.name))));
   const items = [];
   let owner = null;
-  for (const { name: whole, value } of look.variables.filter(({ value }) => !Array.isArray(value))) {
+  const plain = look.variables.filter(({ value }) => !Array.isArray(value)).filter(fits);
+  const isHidden = ({ name }) => wishes.hidden.includes(name) && !wishes.pinned.includes(name);
+  for (const { name, value } of plain.filter((one) => wishes.pinned.includes(one.name))) {
+    const change = fresh.get(name) ?? null;
+    items.push({ key: `pinned ${name}`, what: [value, change], build: () => variable(name, name, value, change) });
+  }
+  const shownHere = plain.filter((one) => !wishes.pinned.includes(one.name) && (showsHidden || !isHidden(one)));
+  const drawn = all || wanted ? shownHere : shownHere.filter((one, at) => at < MOST_DRAWN || fresh.has(one.name));
+  for (const { name: whole, value } of drawn) {
     const [, process, name] = whole.match(/^([^:]+\(\d+\)):(.*)$/) ?? [null, null, whole];
     if (process !== owner && process !== null) items.push({ key: `of ${process}`, what: process, build: () => heading(process) });
     owner = process;
     const change = fresh.get(whole) ?? null;
     items.push({ key: `variable ${whole}`, what: [value, change], build: () => variable(whole, name, value, change) });
   }
-  const others = look.variable_count - look.variables.length;
-  if (others > 0) items.push({ key: "others", what: others, build: () => moreRow(others) });
+  const others = look.variable_count - look.variables.length + shownHere.length - drawn.length;
+  if (others > 0 && !wanted) items.push({ key: "others", what: others, build: () => moreRow(others) });
+  const hidden = plain.filter(isHidden).length;
+  if (hidden) items.push({ key: "hidden", what: [hidden, showsHidden], build: () => hiddenRow(hidden) });
   reconcile($("variables").tBodies[0], items);
   showWatches();
   showPlaces();
@@ -50,7 +82,7 @@ export function showState() {
 
 function heading(process) {
   const row = make("tr", "owner"), head = make("th", "", process);
-  head.colSpan = 2;
+  head.colSpan = 3;
   row.append(head);
   return row;
 }
@@ -62,6 +94,35 @@ function variable(whole, name, value, change) {
   if (change && change.from !== null) cell.append(make("s", "", shown(change.from)), " → ");
   cell.append(shown(value));
   row.append(head, cell);
+  row.dataset.name = whole;
+  head.tabIndex = 0;
+  // Elsewhere they come when the row is pointed at or has the focus: there may be very many rows.
+  if (wishes.pinned.includes(whole) || wishes.hidden.includes(whole)) equip(row);
+  return row;
+}
+
+/** Pins and hides. */
+function equip(row) {
+  if (!row || row.querySelector(".wishes")) return;
+  const whole = row.dataset.name;
+  const tools = make("td", "wishes");
+  const tool = (list, symbol, words) => {
+    const isOn = wishes[list].includes(whole);
+    const element = button(symbol, () => wish(list, whole), "small");
+    element.setAttribute("aria-pressed", String(isOn));
+    element.setAttribute("aria-label", `${words} ${whole}`);
+    element.title = words;
+    tools.append(element);
+  };
+  tool("pinned", wishes.pinned.includes(whole) ? "★" : "☆", wishes.pinned.includes(whole) ? "No longer first:" : "Show first:");
+  tool("hidden", wishes.hidden.includes(whole) ? "+" : "×", wishes.hidden.includes(whole) ? "Show again:" : "Hide:");
+  row.append(tools);
+}
+
+function hiddenRow(count) {
+  const row = make("tr");
+  const label = showsHidden ? "leave out what is hidden" : `${many(count, "hidden variable")}: show`;
+  row.insertCell().append(button(label, () => { showsHidden = !showsHidden; act(refresh); }, "small"));
   return row;
 }
 

@@ -1,5 +1,5 @@
 // What can happen next: the possible steps of every process, what each would change, and what it costs.
-import { $, button, changed, laneClass, make, many, reconcile } from "./dom.js";
+import { $, button, laneClass, make, many, reconcile } from "./dom.js";
 import { act, goBy, goTo, goToEnd, refresh, run, session, take } from "./app.js";
 
 // Of a crowd, so many processes are drawn at once; the others on request.
@@ -55,6 +55,8 @@ export function showSteps() {
   const items = [];
   const line = (key, className, text) => items.push({ key, what: [className, text], build: () => make("p", className, text) });
   if (look.fault) line("fault", "verdict-line bad", `✗ ${look.fault.message}${look.fault.line ? ` (line ${look.fault.line})` : ""}`);
+  const last = look.rows.find((row) => row.at === session.here - 1);
+  for (const reason of last?.fault?.reasons ?? []) line(`reason ${reason}`, "reason", reason);
   const ends = {
     finished: recording ? ["soft", "The execution that was saved ends here."] : ["good", "All processes have finished."],
     violated: ["bad", "✗ Violated: the execution ends here."],
@@ -69,14 +71,15 @@ export function showSteps() {
   }
   if (look.indivisible) line("indivisible", "soft", "Inside an indivisible sequence: only its process can move.");
   if (session.trace?.cycle !== null && session.trace && session.here === session.trace.length) {
-    line("cycle", "verdict-line bad", `From here the steps behind step ${session.trace.cycle} repeat for ever.`);
+    line("cycle", "verdict-line bad", session.trace.cycle + 1 === session.trace.length ? `Step ${session.trace.length} repeats for ever.` : `Steps ${session.trace.cycle + 1} to ${session.trace.length} repeat for ever.`);
   }
   const listed = new Set(look.processes.map(({ pid }) => pid));
   const byProcess = Map.groupBy(look.enabled, ({ pid }) => pid);
   const numbered = (step) => [step, order.push(step) - 1, step.index === next];
   for (const process of look.processes) {
     const steps = (byProcess.get(process.pid) ?? []).map(numbered);
-    items.push({ key: process.pid, what: [process, steps], build: () => group(process, steps) });
+    const wait = look.waits.find(({ pid }) => pid === process.pid);
+    items.push({ key: process.pid, what: [process, steps, wait], build: () => group(process, steps, wait) });
   }
   for (const step of look.enabled.filter(({ pid }) => !listed.has(pid))) {
     const shown = numbered(step);
@@ -94,7 +97,8 @@ export function showSteps() {
   if (focused) choices[chosen]?.focus();
 }
 
-function group(process, steps) {
+/** The steps of a process, or why it has none. */
+function group(process, steps, wait) {
   const element = make("div", `process ${laneClass(process.pid)}`);
   element.setAttribute("role", "group");
   element.setAttribute("aria-label", process.name);
@@ -110,9 +114,10 @@ function group(process, steps) {
     const ended = process.text === "-end-";
     // Of an execution that was saved it is not known who could have moved.
     const idle = session.info?.recording ? (process.text ? "not scheduled here; next" : "takes no further step") : "waits";
-    const waits = make("div", "waits", ended ? "ended" : process.can_move ? "takes part in a step above" : idle);
+    const waits = make("div", "waits", ended ? "ended" : process.can_move ? "takes part in a step above" : wait?.since ?? idle);
     if (!ended) waits.append(" ", make("span", "at-line", process.line ? String(process.line) : ""), make("code", "", process.text));
     element.append(waits);
+    for (const text of wait ? [...wait.reasons, wait.who] : []) element.append(make("div", "reason", text));
   }
   for (const step of steps) element.append(choice(...step));
   return element;
@@ -126,8 +131,8 @@ function choice(step, number, onTrail) {
   if (step.switch === "preemption") element.append(make("span", "badge", "⇄ preemption"));
   if (step.line) element.append(make("span", "at-line", String(step.line)));
   element.append(make("code", "", step.text));
-  if (step.fault) element.append(make("span", "fault", `✗ ${step.fault.message}`));
-  const words = step.changes.map(changed);
+  if (step.fault) element.append(make("span", "fault", "✗ " + [step.fault.message, ...step.fault.reasons].join("; ")));
+  const { words } = step;
   element.append(make("span", "would", words.join("   ") || (step.output ? "» " + step.output.trim() : "")));
   if (onTrail) element.classList.add("on-trail");
   element.setAttribute("aria-label", `${step.process}: ${step.text}, line ${step.line}${words.length ? "; " + words.join(", ") : ""}${step.switch === "preemption" ? "; costs a preemption" : ""}${step.fault ? "; " + step.fault.message : ""}`);

@@ -8,13 +8,13 @@ use crate::explorer::{Explorer, Loaded, Refusal, Route};
 use crate::find::{self, Goal};
 use crate::subject::{Evaluate, Question};
 use crate::walk::Walk;
-use crate::{checks, graph, path, show};
-use preempt_core::{System, Trace, changes_between};
-use preempt_report::messages;
+use crate::{checks, files, graph, path, show};
+use preempt_core::{ProcessId, System, Trace, changes_between};
+use preempt_report::{Wait, messages, wait};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -54,6 +54,9 @@ pub(crate) fn answer(
         "automata" => automata(explorer, &read(body)?),
         "carry" => carry(explorer, &read(body)?),
         "bookmarks" => bookmarks(explorer, read(body)?),
+        "export" => files::export(explorer, &read(body)?),
+        "edit" => files::edit(explorer, read(body)?),
+        "save" => files::save(explorer, &read(body)?),
         "check" => check(explorer, read(body)?),
         "cancel" => {
             let Cancel { check } = read(body)?;
@@ -76,7 +79,11 @@ struct Open {
 fn open(explorer: &Explorer, asked: &Open) -> Result<Value, Refusal> {
     let loaded = explorer.model(asked.model)?;
     let name = explorer.names().swap_remove(asked.model);
-    let about = json!({ "name": name, "version": loaded.version, "bookmarks": loaded.bookmarks });
+    let about = json!({
+        "name": name, "version": loaded.version, "bookmarks": loaded.bookmarks,
+        "results": loaded.results, "running": explorer.under_way(asked.model),
+        "file": files::text(explorer, asked.model, loaded.draft.as_deref()),
+    });
     let rest = match &loaded.subject {
         Err(mistakes) => {
             json!({ "mistakes": mistakes.iter().map(show::mistake).collect::<Value>() })
@@ -91,6 +98,7 @@ fn open(explorer: &Explorer, asked: &Open) -> Result<Value, Refusal> {
                 "mistakes": subject.warnings().iter().map(show::mistake).collect::<Value>(),
                 "properties": property.collect::<Value>(),
                 "has_expressions": subject.has_expressions(),
+                "statements": subject.statements().into_iter().collect::<BTreeSet<_>>(),
                 "recording": subject.recording().as_ref().map(show::recording),
             })
         }
@@ -132,6 +140,7 @@ fn look(explorer: &Explorer, asked: &Look, state: bool) -> Result<Value, Refusal
         return Err(Refusal::bad("too many watched expressions"));
     }
     let mut loaded = explorer.model(asked.model)?;
+    let subject = loaded.subject()?;
     let compiled = loaded.compiled(&asked.watches);
     let version = loaded.version;
     let usable: Vec<Option<Evaluate>> = compiled.iter().map(|w| w.as_ref().ok().cloned()).collect();
@@ -140,7 +149,8 @@ fn look(explorer: &Explorer, asked: &Look, state: bool) -> Result<Value, Refusal
         let rows = asked.rows.unwrap_or(100).min(MOST_ROWS);
         let from = asked.from.unwrap_or_else(|| here.saturating_sub(rows / 2));
         let shown = walk.rows(system, from..from.saturating_add(rows));
-        let row = |(at, row)| show::row(system, from + at, row, &usable);
+        let both = (&*subject, system);
+        let row = |(at, row)| show::row(both, from + at, row, &usable);
         let answer = json!({
             "version": version, "trail": walk.trail(), "length": walk.len(), "followed": far,
             "from": from, "rows": shown.iter().enumerate().map(row).collect::<Value>(),
@@ -170,6 +180,26 @@ fn look(explorer: &Explorer, asked: &Look, state: bool) -> Result<Value, Refusal
         };
         let changed: HashSet<&str> =
             changed.iter().flat_map(|row| &row.step.changes).map(|c| c.name.as_str()).collect();
+        let last_move = |pid: usize| {
+            walk.steps()[..here].iter().rposition(|step| {
+                [Some(step.process), step.partner].into_iter().flatten().any(|p| p.index() == pid)
+            })
+        };
+        // Inside an indivisible sequence the others wait for its end only.
+        let blocked: Vec<ProcessId> = match system.is_transient(&moment.state) {
+            true => Vec::new(),
+            false => (0..count)
+                .filter(|pid| is_shown(*pid))
+                .filter_map(|pid| Some(ProcessId(u16::try_from(pid).ok()?)))
+                .filter(|process| !moment.enabled.can_move(*process))
+                .collect(),
+        };
+        let waits = subject.waiting(&moment.state, &blocked);
+        let name = |pid: usize| {
+            system.process_name(&moment.state, ProcessId(u16::try_from(pid).unwrap_or(u16::MAX)))
+        };
+        let waits = waits.iter().filter_map(|one| wait(one, last_move(one.pid), &name));
+        let waits: Vec<Wait> = waits.collect();
         let variables = system.variables(&moment.state);
         let most = asked.variables.unwrap_or(usize::MAX);
         let in_view = show::in_view(&variables, most, &changed);
@@ -180,7 +210,8 @@ fn look(explorer: &Explorer, asked: &Look, state: bool) -> Result<Value, Refusal
                 "processes": show::processes(system, &moment, &is_shown), "process_count": count,
                 "standing": show::standing(system, &moment, &movers),
                 "variables": in_view, "variable_count": variables.len(),
-                "enabled": show::enabled(system, &moment.previews(system, is_shown)),
+                "enabled": show::enabled(both, &moment.state, &moment.previews(system, is_shown)),
+                "waits": show::waits(&waits),
                 "end": show::end(system, &moment), "fault": show::fault(system, moment.fault),
                 "indivisible": system.is_transient(&moment.state),
                 "watches": watched.collect::<Value>(),
@@ -201,6 +232,7 @@ fn compare(explorer: &Explorer, asked: &Compare) -> Result<Value, Refusal> {
     let read = |text: &String| path::read(text).ok_or_else(|| Refusal::bad("this is not a path"));
     let (a, b) = (read(&asked.paths[0])?, read(&asked.paths[1])?);
     let common = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+    let subject = loaded.subject()?;
     let mut sides = Vec::new();
     let mut variables = Vec::new();
     for text in &asked.paths {
@@ -208,8 +240,10 @@ fn compare(explorer: &Explorer, asked: &Compare) -> Result<Value, Refusal> {
             variables.push(system.variables(walk.state()));
             let from = common.min(walk.len());
             let rows = walk.rows(system, from..from + MOST_ROWS);
-            let rows =
-                rows.iter().enumerate().map(|(at, row)| show::row(system, from + at, row, &[]));
+            let rows = rows
+                .iter()
+                .enumerate()
+                .map(|(at, row)| show::row((&*subject, system), from + at, row, &[]));
             let moment = walk.moment(system, walk.len());
             Ok(json!({
                 "rows": rows.collect::<Value>(), "length": walk.len(),
@@ -320,7 +354,10 @@ fn lanes(system: &dyn System, walk: &Walk) -> Value {
         let alive = pid < system.process_count(walk.state());
         let name =
             if alive { system.process_name(walk.state(), id) } else { format!("process {pid}") };
-        json!({ "pid": pid, "name": name })
+        match walk.has_moved(pid) {
+            true => json!({ "pid": pid, "name": name, "moves": true }),
+            false => json!({ "pid": pid, "name": name }),
+        }
     };
     walk.cast(system).map(name).collect()
 }

@@ -19,6 +19,8 @@ assets! {
     "check.js": SCRIPT from "check.js",
     "compare.js": SCRIPT from "compare.js",
     "dom.js": SCRIPT from "dom.js",
+    "edit.js": SCRIPT from "edit.js",
+    "export.js": SCRIPT from "export.js",
     "keys.js": SCRIPT from "keys.js",
     "lanes.js": SCRIPT from "lanes.js",
     "pictures.js": SCRIPT from "pictures.js",

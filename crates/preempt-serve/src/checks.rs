@@ -25,11 +25,18 @@ pub(crate) fn start(
     question: Question,
     time: Option<Duration>,
 ) -> Result<u64, Refusal> {
+    let known = subject.properties().into_iter().find(|known| known.id == question.property);
+    let label = known.map_or_else(|| question.property.clone(), |known| known.label);
+    let asked = json!({
+        "property": question.property, "label": label, "formula": question.formula, "bound": question.bound,
+        "iterate": question.iterate, "fair": question.fair,
+    });
     if explorer.running() >= MOST_AT_ONCE {
         let message = "too many checks are running: cancel one first".into();
         return Err(Refusal { status: 429, message });
     }
-    let (id, flag) = explorer.begin_check();
+    let (id, flag) = explorer.begin_check(model, &asked);
+    explorer.notify(&json!({ "event": "started", "check": id, "model": model, "asked": asked }));
     let explorer = explorer.clone();
     let if_not_started = explorer.clone();
     let work = move || {
@@ -37,7 +44,8 @@ pub(crate) fn start(
         let limits = (question.memory, time);
         let listener = |event: Event<'_>| {
             if let Some(progress) = progress(event, limits, begin) {
-                explorer.notify(&json!({ "event": "progress", "check": id, "progress": progress }));
+                let event = json!({ "event": "progress", "check": id, "model": model, "progress": progress });
+                explorer.notify(&event);
             }
         };
         let mut control = Control::new().interrupt(flag).listener(&listener);
@@ -55,10 +63,12 @@ pub(crate) fn start(
         };
         explorer.end_check(id);
         let (event, seconds) = ("checked", begin.elapsed().as_secs_f64());
-        explorer.notify(&json!({
-            "event": event, "check": id, "model": model, "version": version,
+        let result = json!({
+            "event": event, "check": id, "model": model, "version": version, "asked": asked,
             "seconds": seconds, "results": results,
-        }));
+        });
+        explorer.keep(model, result.clone());
+        explorer.notify(&result);
     };
     let thread = std::thread::Builder::new().name("check".into()).stack_size(STACK).spawn(work);
     match thread {
@@ -111,6 +121,7 @@ fn claim(subject: &dyn Subject, claim: &Claim) -> Value {
             "kind": violation.kind.name(), "message": violation.message, "file": violation.file,
             "line": violation.line, "simplest": violation.simplest,
             "preemptions": cost.preemptions, "switches": cost.switches, "steps": cost.steps,
+            "reasons": preempt_report::reasons(&violation.trace),
             "path": found.path, "complete": found.complete, "cycle": found.cycle,
         })
     });

@@ -10,6 +10,7 @@ use preempt_core::System;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -23,6 +24,9 @@ const MOST_WALKS: usize = 4;
 
 /// Steps that are quicker taken again than kept.
 const NEAR: usize = 64;
+
+/// How many results of checks of a model are remembered.
+const MOST_RESULTS: usize = 40;
 
 /// How many compiled expressions of a model are remembered.
 const MOST_EXPRESSIONS: usize = 64;
@@ -83,9 +87,17 @@ pub(crate) struct Explorer {
     models: Vec<Slot>,
     /// Events for open pages: changes of files, progress of checks.
     events: broadcast::Sender<String>,
-    /// How each running check is ended.
-    running: Mutex<HashMap<u64, Arc<AtomicBool>>>,
+    running: Mutex<HashMap<u64, Running>>,
     next_check: AtomicU64,
+}
+
+/// A check under way.
+struct Running {
+    model: usize,
+    /// What was asked, for the page.
+    asked: Value,
+    /// Ends it when it is set.
+    flag: Arc<AtomicBool>,
 }
 
 struct Slot {
@@ -104,6 +116,10 @@ pub(crate) struct Loaded {
     expressions: Vec<(String, Result<Evaluate, String>)>,
     /// What the page keeps here, so that it survives being closed.
     pub(crate) bookmarks: Value,
+    /// What checks have found, the newest last.
+    pub(crate) results: Vec<Value>,
+    /// The text that was changed on the page, and not saved.
+    pub(crate) draft: Option<String>,
 }
 
 impl Explorer {
@@ -119,6 +135,8 @@ impl Explorer {
                 walks: Vec::new(),
                 expressions: Vec::new(),
                 bookmarks: json!([]),
+                results: Vec::new(),
+                draft: None,
             };
             Slot { origin, loaded: Mutex::new(loaded) }
         };
@@ -160,34 +178,81 @@ impl Explorer {
             if stamp == self.model(number).map_or(stamp, |loaded| loaded.stamp) {
                 continue;
             }
-            let subject = slot.origin.load();
-            let Ok(mut loaded) = self.model(number) else { continue };
-            // The files that it includes may be others now.
-            loaded.stamp = slot.origin.stamp();
-            if let Ok(old) = &loaded.subject {
-                loaded.previous = Some((loaded.version, old.clone()));
+            if self.model(number).is_ok_and(|loaded| loaded.draft.is_some()) {
+                // What is written on the page stays; it is for the user to say which text counts.
+                if let Ok(mut loaded) = self.model(number) {
+                    loaded.stamp = stamp;
+                }
+                self.notify(&json!({ "event": "disk", "model": number }));
+                continue;
             }
-            loaded.version += 1;
-            loaded.subject = subject;
-            loaded.walks.clear();
-            loaded.expressions.clear();
-            let version = loaded.version;
-            drop(loaded);
-            self.notify(&json!({ "event": "changed", "model": number, "version": version }));
+            self.replace(number, None);
         }
     }
 
+    /// Reads a model again, from a text or from its file, and tells the pages.
+    fn replace(&self, number: usize, draft: Option<String>) {
+        let Some(slot) = self.models.get(number) else { return };
+        let subject = match &draft {
+            Some(text) => slot.origin.load_text(text),
+            None => slot.origin.load(),
+        };
+        let Ok(mut loaded) = self.model(number) else { return };
+        // The files that it includes may be others now.
+        loaded.stamp = slot.origin.stamp();
+        if let Ok(old) = &loaded.subject {
+            loaded.previous = Some((loaded.version, old.clone()));
+        }
+        loaded.version += 1;
+        loaded.subject = subject;
+        loaded.draft = draft;
+        loaded.walks.clear();
+        loaded.expressions.clear();
+        let version = loaded.version;
+        drop(loaded);
+        self.notify(&json!({ "event": "changed", "model": number, "version": version }));
+    }
+
+    /// The file whose text can be changed on the page.
+    pub(crate) fn file(&self, number: usize) -> Option<&Path> {
+        self.models.get(number)?.origin.file()
+    }
+
+    /// Takes a text in place of the file's, which stays as it is; without one, the file counts again.
+    pub(crate) fn edit(&self, number: usize, draft: Option<String>) -> Result<(), Refusal> {
+        self.file(number).ok_or_else(|| Refusal::bad("the text cannot be changed here"))?;
+        self.replace(number, draft);
+        Ok(())
+    }
+
     /// A number for a new check, and the flag that ends it.
-    pub(crate) fn begin_check(&self) -> (u64, Arc<AtomicBool>) {
+    pub(crate) fn begin_check(&self, model: usize, asked: &Value) -> (u64, Arc<AtomicBool>) {
         let id = self.next_check.fetch_add(1, Ordering::Relaxed);
         let flag = Arc::new(AtomicBool::new(false));
-        self.checks().insert(id, flag.clone());
+        let running = Running { model, asked: asked.clone(), flag: flag.clone() };
+        self.checks().insert(id, running);
         (id, flag)
     }
 
     /// The check is over.
     pub(crate) fn end_check(&self, id: u64) {
         self.checks().remove(&id);
+    }
+
+    /// Keeps what a check has found for pages that are opened later.
+    pub(crate) fn keep(&self, model: usize, result: Value) {
+        let Ok(mut loaded) = self.model(model) else { return };
+        loaded.results.push(result);
+        let excess = loaded.results.len().saturating_sub(MOST_RESULTS);
+        loaded.results.drain(..excess);
+    }
+
+    /// The checks of a model that are under way: number and question of each.
+    pub(crate) fn under_way(&self, model: usize) -> Value {
+        let checks = self.checks();
+        let mut here: Vec<_> = checks.iter().filter(|(_, known)| known.model == model).collect();
+        here.sort_by_key(|(id, _)| **id);
+        here.iter().map(|(id, known)| json!({ "check": id, "asked": known.asked })).collect()
     }
 
     /// How many checks are running.
@@ -197,16 +262,16 @@ impl Explorer {
 
     /// Asks a check to end; false if it is over already.
     pub(crate) fn cancel(&self, id: u64) -> bool {
-        let flag = self.checks().get(&id).cloned();
+        let flag = self.checks().get(&id).map(|known| known.flag.clone());
         flag.inspect(|flag| flag.store(true, Ordering::Relaxed)).is_some()
     }
 
     /// Asks all checks to end.
     pub(crate) fn cancel_all(&self) {
-        self.checks().values().for_each(|flag| flag.store(true, Ordering::Relaxed));
+        self.checks().values().for_each(|known| known.flag.store(true, Ordering::Relaxed));
     }
 
-    fn checks(&self) -> MutexGuard<'_, HashMap<u64, Arc<AtomicBool>>> {
+    fn checks(&self) -> MutexGuard<'_, HashMap<u64, Running>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -11,6 +11,7 @@
 //! | `walk` | one execution in the making |
 //! | `explorer`, `api` | the questions of the page and their answers |
 //! | `checks` | checks with progress, on threads of their own |
+//! | `files` | what goes into files: executions, and texts that were changed on the page |
 //! | `find`, `graph` | searches from the present state: for a condition, and for a picture |
 //! | `http`, `guard`, `connections`, `assets` | the server |
 //!
@@ -35,6 +36,7 @@ mod assets;
 mod checks;
 mod connections;
 mod explorer;
+mod files;
 mod find;
 mod graph;
 mod guard;
@@ -49,7 +51,7 @@ pub use subject::boolean::BooleanFile;
 pub use subject::promela::PromelaFile;
 pub use subject::recorded::RecordedFile;
 pub use subject::typed::RustModel;
-pub use subject::{Choice, Evaluate, Mistake, Origin, Question, Recording, Subject};
+pub use subject::{Choice, Evaluate, Mistake, Origin, Question, Recording, Remarks, Subject};
 
 use explorer::Explorer;
 use guard::Guard;

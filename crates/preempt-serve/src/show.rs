@@ -1,11 +1,12 @@
 //! States, steps and verdicts as JSON for the page.
 
 use crate::path;
-use crate::subject::{Evaluate, Mistake, Recording};
+use crate::subject::{Evaluate, Mistake, Recording, Subject};
 use crate::walk::{Moment, Preview, Row, Walk};
 use preempt_core::{
-    Change, ProcessId, Switch, SwitchCount, System, TraceStep, Value as Shown, Verdict,
+    Change, Fault, ProcessId, Step, Switch, SwitchCount, System, TraceStep, Value as Shown, Verdict,
 };
+use preempt_report::{Wait, change_words};
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -37,40 +38,68 @@ fn switch(switch: Switch) -> &'static str {
 
 fn step(step: &TraceStep) -> Value {
     json!({
+        "words": change_words(&step.changes, &step.process, "→"),
         "process": step.process, "pid": step.pid, "partner": step.partner, "file": step.file,
         "line": step.line, "text": step.text, "switch": switch(step.switch),
         "changes": changes(&step.changes), "output": step.output,
     })
 }
 
-pub(crate) fn fault(system: &dyn System, number: Option<u32>) -> Value {
-    match number.map(|number| system.fault(number)) {
-        Some(fault) => json!({ "message": fault.message, "file": fault.file, "line": fault.line }),
+fn fault_in_words(fault: Option<&Fault>, reasons: &[String]) -> Value {
+    match fault {
+        Some(fault) => json!({
+            "message": fault.message, "file": fault.file, "line": fault.line, "reasons": reasons,
+        }),
         None => Value::Null,
     }
 }
 
+/// What a state violates to which no step has led.
+pub(crate) fn fault(system: &dyn System, number: Option<u32>) -> Value {
+    fault_in_words(number.map(|number| system.fault(number)).as_ref(), &[])
+}
+
+/// What is known of a step besides its changes, and what it violates.
+fn remark(
+    shown: &mut Value,
+    (subject, system): (&dyn Subject, &dyn System),
+    state: &[u8],
+    (taken, described): (Step, &TraceStep),
+    number: Option<u32>,
+) {
+    let fault = number.map(|number| system.fault(number));
+    let known = subject.remarks(state, taken, described, fault.as_ref());
+    if !known.seen.is_empty() {
+        shown["seen"] = json!(known.seen);
+    }
+    shown["fault"] = fault_in_words(fault.as_ref(), &known.reasons);
+}
+
 /// A row of the lanes; `at` is its number from 0.
 pub(crate) fn row(
-    system: &dyn System,
+    (subject, system): (&dyn Subject, &dyn System),
     at: usize,
     row: &Row,
     watches: &[Option<Evaluate>],
 ) -> Value {
     let mut shown = step(&row.step);
     shown["at"] = json!(at);
-    shown["fault"] = fault(system, row.fault);
+    remark(&mut shown, (subject, system), &row.before, (row.taken, &row.step), row.fault);
     let watched = watches.iter().map(|watch| watch.as_ref().and_then(|watch| watch(&row.state)));
     shown["watches"] = watched.collect();
     shown
 }
 
 /// The enabled steps, with what they would do.
-pub(crate) fn enabled(system: &dyn System, previews: &[(usize, Preview)]) -> Value {
+pub(crate) fn enabled(
+    (subject, system): (&dyn Subject, &dyn System),
+    state: &[u8],
+    previews: &[(usize, Preview)],
+) -> Value {
     let one = |(index, preview): &(usize, Preview)| {
         let mut shown = step(&preview.step);
         shown["index"] = json!(index);
-        shown["fault"] = fault(system, preview.fault);
+        remark(&mut shown, (subject, system), state, (preview.taken, &preview.step), preview.fault);
         shown["broken"] = json!(preview.broken);
         shown
     };
@@ -163,6 +192,17 @@ pub(crate) fn recording(recording: &Recording) -> Value {
         "message": failure.map(|failure| &failure.message),
         "file": failure.map(|failure| &failure.file), "line": failure.map(|failure| failure.line),
     })
+}
+
+/// The processes that wait.
+pub(crate) fn waits(waits: &[Wait]) -> Value {
+    let one = |wait: &Wait| {
+        json!({
+            "pid": wait.pid, "name": wait.name, "since": wait.since_words(),
+            "reasons": wait.reasons, "who": wait.who,
+        })
+    };
+    waits.iter().map(one).collect()
 }
 
 /// Why no step is possible: `finished`, `violated`, `deadlock` or `broken`; null where one is.

@@ -50,6 +50,9 @@ pub(crate) struct Walk {
 /// A step of the path, as the lanes show it.
 pub(crate) struct Row {
     pub(crate) step: TraceStep,
+    /// The step itself, and the state in front of it.
+    pub(crate) taken: Step,
+    pub(crate) before: Vec<u8>,
     /// The fault behind it, if it violated something.
     pub(crate) fault: Option<u32>,
     /// The state it led to; the one before it if it has no successor.
@@ -71,6 +74,7 @@ pub(crate) struct Moment {
 /// A step that could be taken now.
 pub(crate) struct Preview {
     pub(crate) step: TraceStep,
+    pub(crate) taken: Step,
     pub(crate) fault: Option<u32>,
     /// The step violates something and leads nowhere.
     pub(crate) broken: bool,
@@ -126,8 +130,12 @@ impl Walk {
     /// The processes that exist at its end or took part in a step, by id.
     pub(crate) fn cast(&self, system: &dyn System) -> impl Iterator<Item = usize> {
         let present = system.process_count(&self.state);
-        let took_part = |pid: &usize| self.moves.get(*pid).is_some_and(|moves| *moves > 0);
-        (0..present.max(self.moves.len())).filter(move |pid| *pid < present || took_part(pid))
+        (0..present.max(self.moves.len())).filter(move |pid| *pid < present || self.has_moved(*pid))
+    }
+
+    /// Whether a process takes part in a step.
+    pub(crate) fn has_moved(&self, pid: usize) -> bool {
+        self.moves.get(pid).is_some_and(|moves| *moves > 0)
     }
 
     /// Its name: a number that no other walk has or had, and that it loses when it changes.
@@ -345,7 +353,8 @@ impl Walk {
                 system.apply(&mut state, step);
                 described.changes = changes(system, &before[offset], &state);
             }
-            rows.push(Row { step: described, fault, state });
+            let before = before[offset].clone();
+            rows.push(Row { step: described, taken: step, before, fault, state });
         }
         rows
     }
@@ -377,7 +386,7 @@ impl Moment {
             if !broken {
                 described.changes = changes(system, &self.state, &after);
             }
-            Preview { step: described, fault, broken }
+            Preview { step: described, taken: *step, fault, broken }
         };
         let steps = self.enabled.steps().iter().enumerate();
         let shown = steps.filter(|(_, step)| is_shown(step.process.index()));

@@ -6,7 +6,7 @@ use preempt_core::{Claim, System};
 use preempt_report::Source;
 use preempt_verify::boolean::{Settings, check};
 use preempt_verify::{Control, Error, Preemptions};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Calls in progress that a walk follows per thread.
@@ -33,10 +33,17 @@ impl Origin for BooleanFile {
     }
 
     fn load(&self) -> Result<Arc<dyn Subject>, Vec<Mistake>> {
-        let file = self.name();
         let bytes = std::fs::read(&self.path)
-            .map_err(|error| vec![Mistake::plain(format!("cannot read {file}: {error}"))])?;
-        let text = String::from_utf8_lossy(&bytes).into_owned();
+            .map_err(|error| vec![super::unreadable(&self.path, &error)])?;
+        self.load_text(&String::from_utf8_lossy(&bytes))
+    }
+
+    fn file(&self) -> Option<&Path> {
+        Some(&self.path)
+    }
+
+    fn load_text(&self, text: &str) -> Result<Arc<dyn Subject>, Vec<Mistake>> {
+        let (file, text) = (self.name(), text.to_string());
         let (program, warnings) = parse(&text, &file, Dialect::Slam)
             .map_err(|found| found.iter().map(mistake).collect::<Vec<_>>())?;
         // Whether there is a machine does not change while it is walked through.

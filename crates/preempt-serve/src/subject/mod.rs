@@ -8,9 +8,10 @@ pub(crate) mod promela;
 pub(crate) mod recorded;
 pub(crate) mod typed;
 
-use preempt_core::{Claim, Fault, SwitchCount, System};
+use preempt_core::{Claim, Fault, ProcessId, Step, SwitchCount, System, TraceStep, Value, Waiting};
 use preempt_report::Source;
 use preempt_verify::{Control, Error};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The value of an expression in a state; `None` where it has none.
@@ -31,6 +32,32 @@ pub trait Subject: Send + Sync {
 
     /// Calls `visit` with the system. A step that takes very long is given up.
     fn explore(&self, visit: &mut dyn FnMut(&dyn System));
+
+    /// The lines that have a statement: file, line.
+    fn statements(&self) -> Vec<(String, u32)> {
+        Vec::new()
+    }
+
+    /// Steps as a trail of Spin.
+    fn trail(&self, _steps: &[Step]) -> Option<String> {
+        None
+    }
+
+    /// What is known of a step besides its changes, taken in a state; `fault` is what it violates.
+    fn remarks(
+        &self,
+        _state: &[u8],
+        _step: Step,
+        _described: &TraceStep,
+        _fault: Option<&Fault>,
+    ) -> Remarks {
+        Remarks::default()
+    }
+
+    /// Why processes that cannot move in a state wait.
+    fn waiting(&self, _state: &[u8], _processes: &[ProcessId]) -> Vec<Waiting> {
+        Vec::new()
+    }
 
     /// What was recorded, if this is no system but one execution of one.
     fn recording(&self) -> Option<Recording> {
@@ -60,6 +87,17 @@ pub trait Subject: Send + Sync {
     }
 }
 
+/// A step in words.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Remarks {
+    /// What it looked at, where that is known as values.
+    pub values: Vec<(String, Value)>,
+    /// The same in words.
+    pub seen: Vec<String>,
+    /// Why it fails, if it does.
+    pub reasons: Vec<String>,
+}
+
 /// One execution that was saved.
 #[derive(Clone, Debug)]
 pub struct Recording {
@@ -84,6 +122,16 @@ pub trait Origin: Send + Sync {
     /// Something that differs after a change on disk.
     fn stamp(&self) -> u64 {
         0
+    }
+
+    /// The file whose text can be changed on the page.
+    fn file(&self) -> Option<&Path> {
+        None
+    }
+
+    /// Reads this text in place of the file's.
+    fn load_text(&self, _text: &str) -> Result<Arc<dyn Subject>, Vec<Mistake>> {
+        Err(vec![Mistake::plain("the text cannot be changed here")])
     }
 }
 
@@ -116,6 +164,17 @@ impl Mistake {
             notes: Vec::new(),
         }
     }
+}
+
+/// A file that cannot be read, and what that means for the page.
+fn unreadable(path: &Path, error: &std::io::Error) -> Mistake {
+    let file = path.display();
+    Mistake::plain(match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            format!("{file} is gone: it was deleted or renamed; it is read again when it is back")
+        }
+        _ => format!("cannot read {file}: {error}"),
+    })
 }
 
 /// A property to choose from.

@@ -1,15 +1,20 @@
 //! Promela models. The only file here that knows their intermediate form is [`super::automata`].
 
-use super::{Choice, Evaluate, Mistake, Origin, Question, Subject, automata};
-use preempt_core::{Claim, System};
+use super::{Choice, Evaluate, Mistake, Origin, Question, Remarks, Subject, automata};
+use preempt_core::{
+    Claim, Describe, Fault, FaultKind, ProcessId, Step, System, TraceStep, Waiting,
+};
 use preempt_promela::interpret::Interpreter;
+use preempt_promela::interpret::trail::Trail;
 use preempt_promela::model::Attach;
 use preempt_promela::model::Model;
 use preempt_promela::syntax::diagnostic::Diagnostic;
 use preempt_promela::syntax::span::SourceMap;
 use preempt_promela::syntax::{ParseOptions, parse};
-use preempt_report::Source;
-use preempt_verify::promela::{Checker, Property, Selection, Settings, Watch, observed, select};
+use preempt_report::{Source, seen_words};
+use preempt_verify::promela::{
+    Checker, Property, Seen, Selection, Settings, Watch, observed, seen, select, waiting,
+};
 use preempt_verify::{Control, Error};
 use std::collections::HashSet;
 use std::collections::hash_map::DefaultHasher;
@@ -54,9 +59,32 @@ impl Origin for PromelaFile {
     }
 
     fn load(&self) -> Result<Arc<dyn Subject>, Vec<Mistake>> {
-        let text = read(&self.path).map_err(|error| {
-            vec![Mistake::plain(format!("cannot read {}: {error}", self.path.display()))]
-        })?;
+        let text = read(&self.path).map_err(|error| vec![super::unreadable(&self.path, &error)])?;
+        self.parse(text)
+    }
+
+    fn file(&self) -> Option<&Path> {
+        Some(&self.path)
+    }
+
+    fn load_text(&self, text: &str) -> Result<Arc<dyn Subject>, Vec<Mistake>> {
+        self.parse(text.as_bytes().to_vec())
+    }
+
+    fn stamp(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        let included = self.included.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for path in std::iter::once(&self.path).chain(&included) {
+            let known = std::fs::metadata(path).ok();
+            known.as_ref().and_then(|data| data.modified().ok()).hash(&mut hasher);
+            known.map(|data| data.len()).hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+}
+
+impl PromelaFile {
+    fn parse(&self, text: Vec<u8>) -> Result<Arc<dyn Subject>, Vec<Mistake>> {
         let included = Mutex::new(Vec::new());
         let folder =
             self.path.canonicalize().ok().and_then(|path| path.parent().map(Path::to_path_buf));
@@ -87,17 +115,6 @@ impl Origin for PromelaFile {
         let sources = shown_sources(&model.sources, &near);
         let subject = PromelaModel::new(model, self.settings, sources, mistakes)?;
         Ok(Arc::new(subject))
-    }
-
-    fn stamp(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        let included = self.included.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        for path in std::iter::once(&self.path).chain(&included) {
-            let known = std::fs::metadata(path).ok();
-            known.as_ref().and_then(|data| data.modified().ok()).hash(&mut hasher);
-            known.map(|data| data.len()).hash(&mut hasher);
-        }
-        hasher.finish()
     }
 }
 
@@ -198,6 +215,34 @@ impl Subject for PromelaModel {
             Ok(interpreter) => visit(&interpreter),
             Err(_) => visit(&*self.interpreter),
         }
+    }
+
+    fn remarks(
+        &self,
+        state: &[u8],
+        step: Step,
+        described: &TraceStep,
+        fault: Option<&Fault>,
+    ) -> Remarks {
+        let failed = fault.filter(|fault| fault.kind == FaultKind::Assertion);
+        let message = failed.map(|fault| fault.message.as_str());
+        let Seen { values, reasons } = seen(&self.interpreter, state, step, described, message);
+        Remarks { seen: seen_words(&values, &described.process), values, reasons }
+    }
+
+    fn waiting(&self, state: &[u8], processes: &[ProcessId]) -> Vec<Waiting> {
+        waiting(&self.interpreter, state, processes)
+    }
+
+    fn statements(&self) -> Vec<(String, u32)> {
+        let none = vec![false; self.interpreter.transition_count()];
+        let all = self.interpreter.unreached(&none).into_iter();
+        all.map(|statement| (statement.file, statement.line)).collect()
+    }
+
+    fn trail(&self, steps: &[Step]) -> Option<String> {
+        let trail = Trail { steps: steps.to_vec(), cycle_start: None };
+        Some(self.interpreter.write_trail(&trail))
     }
 
     fn properties(&self) -> Vec<Choice> {

@@ -6,10 +6,10 @@
 //!
 //! **Invariant:** a state is the number of steps taken; whatever the file says, no index leaves its list.
 
-use super::{Choice, Mistake, Origin, Question, Recording, Subject};
+use super::{Choice, Mistake, Origin, Question, Recording, Remarks, Subject};
 use preempt_core::{
     Change, Claim, Describe, Enabled, Fault, FaultKind, Independence, Outcome, Position, ProcessId,
-    Step, Switch, SwitchCount, System, Trace, TraceStep, Value, classify,
+    Step, Switch, SwitchCount, System, Trace, TraceStep, Value, Waiting, classify,
 };
 use preempt_report::{SavedTrace, Source};
 use preempt_verify::{Control, Error};
@@ -85,8 +85,22 @@ struct Recorded {
     count: usize,
     /// What the whole execution costs, of which a page may show the decisive part only.
     cost: SwitchCount,
+    told: Told,
     /// The variables in front of steps 0, [`STRIDE`], 2·[`STRIDE`], …
     kept: Vec<Vec<(String, Value)>>,
+}
+
+/// What the file says in words.
+#[derive(Default)]
+struct Told {
+    /// Per step, what it looked at.
+    seen: Vec<Vec<String>>,
+    /// Why the last step fails.
+    reasons: Vec<String>,
+    /// The processes that wait at the end.
+    waiting: Vec<Waiting>,
+    /// The processes by id, also those without a step.
+    names: HashMap<usize, String>,
 }
 
 fn from_trace(text: &str) -> Result<Recorded, String> {
@@ -98,7 +112,8 @@ fn from_trace(text: &str) -> Result<Recorded, String> {
         line: 0,
     });
     let cost = saved.trace.cost();
-    Recorded::new(saved.trace, cost, Vec::new(), failure, saved.kind == "invalid_end_state")
+    let is_stuck = saved.kind == "invalid_end_state";
+    Recorded::new(saved.trace, cost, Vec::new(), (failure, is_stuck), Told::default())
 }
 
 /// The data of a page, as far as it is needed here.
@@ -123,6 +138,23 @@ struct Island {
     changes: Vec<Vec<i64>>,
     output: Vec<(usize, String)>,
     rest: Vec<(usize, usize, u32, usize)>,
+    /// Those that take part, with their names as over the lanes.
+    #[serde(default)]
+    processes: Vec<(usize, String)>,
+    #[serde(default)]
+    seen: Vec<Vec<usize>>,
+    #[serde(default)]
+    reasons: Vec<String>,
+    /// Pages of earlier versions have another form of it.
+    #[serde(default)]
+    waiting: Vec<serde_json::Value>,
+}
+
+#[derive(Deserialize)]
+struct IslandWait {
+    pid: usize,
+    reasons: Vec<String>,
+    waits_for: Vec<usize>,
 }
 
 #[derive(Deserialize)]
@@ -202,6 +234,17 @@ fn from_page(text: &str) -> Result<Recorded, String> {
         let (file, text) = (string(*file)?, string(*text)?);
         trace.rest.push(Position { process: String::new(), pid: *pid, file, line: *line, text });
     }
+    let in_words = |texts: &Vec<usize>| texts.iter().map(|at| string(*at)).collect();
+    let wait = |known: &serde_json::Value| {
+        let IslandWait { pid, reasons, waits_for } = serde_json::from_value(known.clone()).ok()?;
+        Some(Waiting { pid, reasons, waits_for })
+    };
+    let told = Told {
+        seen: island.seen.iter().map(in_words).collect::<Result<_, _>>()?,
+        reasons: island.reasons.clone(),
+        waiting: island.waiting.iter().filter_map(wait).collect(),
+        names: island.processes.into_iter().collect(),
+    };
     let sources = island.sources.into_iter().map(|(file, text)| Source { file, text }).collect();
     let is_stuck =
         island.failure.as_ref().is_some_and(|failure| failure.kind == "invalid_end_state");
@@ -213,7 +256,7 @@ fn from_page(text: &str) -> Result<Recorded, String> {
     });
     let [steps, preemptions, switches, _] = island.cost;
     let cost = SwitchCount { preemptions, switches, steps };
-    Recorded::new(trace, cost, sources, failure, is_stuck)
+    Recorded::new(trace, cost, sources, (failure, is_stuck), told)
 }
 
 impl Recorded {
@@ -221,8 +264,8 @@ impl Recorded {
         mut trace: Trace,
         cost: SwitchCount,
         sources: Vec<Source>,
-        failure: Option<Fault>,
-        is_stuck: bool,
+        (failure, is_stuck): (Option<Fault>, bool),
+        told: Told,
     ) -> Result<Self, String> {
         // Moves of a property belong to no process: what they repeat is the last state.
         let own = trace.steps.iter().take_while(|s| s.pid != ProcessId::PROPERTY.index()).count();
@@ -249,7 +292,7 @@ impl Recorded {
         if trace.steps.len().is_multiple_of(STRIDE) {
             kept.push(now);
         }
-        Ok(Recorded { trace, sources, failure, is_stuck, names, count, cost, kept })
+        Ok(Recorded { trace, sources, failure, is_stuck, names, count, cost, told, kept })
     }
 
     fn at(state: &[u8]) -> usize {
@@ -335,7 +378,9 @@ impl Describe for Recorded {
 
     fn process_name(&self, _state: &[u8], process: ProcessId) -> String {
         let name = self.names.get(&process.index()).filter(|name| !name.is_empty());
-        name.cloned().unwrap_or_else(|| format!("process {process}"))
+        name.or_else(|| self.told.names.get(&process.index()))
+            .cloned()
+            .unwrap_or_else(|| format!("process {process}"))
     }
 
     fn describe(&self, _state: &[u8], step: Step) -> (String, u32, String) {
@@ -390,6 +435,26 @@ impl Subject for Recorded {
 
     fn explore(&self, visit: &mut dyn FnMut(&dyn System)) {
         visit(self);
+    }
+
+    fn remarks(
+        &self,
+        _state: &[u8],
+        step: Step,
+        _described: &TraceStep,
+        fault: Option<&Fault>,
+    ) -> Remarks {
+        let seen = self.told.seen.get(step.transition as usize).cloned().unwrap_or_default();
+        let reasons = fault.map_or(Vec::new(), |_| self.told.reasons.clone());
+        Remarks { seen, reasons, ..Remarks::default() }
+    }
+
+    fn waiting(&self, state: &[u8], processes: &[ProcessId]) -> Vec<Waiting> {
+        if Self::at(state) < self.trace.steps.len() {
+            return Vec::new();
+        }
+        let is_asked = |one: &&Waiting| processes.iter().any(|process| process.index() == one.pid);
+        self.told.waiting.iter().filter(is_asked).cloned().collect()
     }
 
     fn recording(&self) -> Option<Recording> {

@@ -5,13 +5,13 @@
 //
 // FOLDER holds the models that are served; pictures go there too. PAGE is what a failing Rust test left behind.
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "../../../preempt-report/tests/browser/node_modules/playwright-core/index.mjs";
 
 const [executablePath, url, folder, failed] = process.argv.slice(2);
-const [PETERSON, NO_TURN, PROTOCOL, TRAFFIC, SLOW, EVIL, CROWD, BLUETOOTH, FAILED] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
+const [PETERSON, NO_TURN, PROTOCOL, TRAFFIC, SLOW, EVIL, CROWD, BLUETOOTH, FAILED, SHOP] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
 const profile = mkdtempSync(join(tmpdir(), "preempt-browser-"));
 const context = await chromium.launchPersistentContext(profile, {
   executablePath,
@@ -43,7 +43,7 @@ async function open(model, path = "", options = {}) {
 const picture = (page, name) => page.screenshot({ path: join(folder, name + ".png") });
 const text = (page, selector) => page.locator(selector).first().innerText();
 const at = (page, position) => page.waitForFunction((wanted) => document.getElementById("position").textContent === wanted, position);
-const variable = (page, name) => page.locator("#variables tr", { has: page.locator("th", { hasText: new RegExp(`^${name}$`) }) }).first().locator("td").innerText();
+const variable = (page, name) => page.locator("#variables tr", { has: page.locator("th", { hasText: new RegExp(`^${name}$`) }) }).first().locator("td.value").innerText();
 
 /** Presses keys, and waits for the place they lead to. */
 async function press(page, keys, position) {
@@ -141,6 +141,10 @@ async function byHand() {
   await choice.click();
   await page.locator(".verdict-line", { hasText: "Deadlock" }).waitFor();
   assert.match(await text(page, "#cost"), /2 steps · 1 preemption/);
+  // Why each of them waits, since when, and for whom.
+  const waits = await page.locator(".process").allInnerTexts();
+  assert.match(waits[0], /process\(0\)[\s\S]*waits since step 1[\s\S]*!wants\[other\]` is false: other is 1, wants\[1\] is 1[\s\S]*only process\(1\) could change that/);
+  assert.match(waits[1], /waits since step 2[\s\S]*only process\(0\) could change that/);
   assert.equal(await page.locator(".step-choice").count(), 0);
   assert.equal(await page.locator(".mark b.waits").count(), 2);
   await page.locator("#rows .row").first().click();
@@ -196,8 +200,12 @@ async function pictures() {
   await page.close();
   // Many processes: the graph comes, says that it is not all, and can be seen as a whole.
   const many = await open(CROWD);
+  const begun = performance.now();
   await many.locator("#tab-graph").click();
   await many.locator("#graph .node.here").waitFor();
+  const drawing = performance.now() - begun;
+  console.log(`${drawing.toFixed(0).padStart(6)} ms  graph of 200 processes`);
+  assert.ok(drawing < 1000, `${drawing} ms until 200 processes are drawn`);
   assert.match(await text(many, "#graph .bar"), /there are more/);
   const drawn = () => many.locator("#graph svg.picture").evaluate((svg) => svg.getBoundingClientRect().width);
   const full = await drawn();
@@ -206,6 +214,19 @@ async function pictures() {
   assert.ok(whole < full / 2, `${full} becomes ${whole}`);
   await many.locator("#graph button", { hasText: "+" }).click();
   assert.ok((await drawn()) > whole);
+  // The wheel with Ctrl, and dragging.
+  const before = await drawn(), sheet = await many.locator("#graph .scroll").boundingBox();
+  await many.mouse.move(sheet.x + sheet.width / 2, sheet.y + sheet.height - 40);
+  await many.keyboard.down("Control");
+  for (let turn = 0; turn < 12; turn++) await many.mouse.wheel(0, -100);
+  await many.keyboard.up("Control");
+  await many.waitForFunction((least) => document.querySelector("#graph svg.picture").getBoundingClientRect().width > least, before * 5);
+  const place = () => many.locator("#graph .scroll").evaluate((box) => [box.scrollLeft, box.scrollTop]);
+  const [left] = await place();
+  await many.mouse.down();
+  await many.mouse.move(sheet.x + sheet.width / 2 - 120, sheet.y + sheet.height - 40, { steps: 4 });
+  await many.mouse.up();
+  assert.equal((await place())[0], left + 120);
   await picture(many, "graph-of-many");
   await many.close();
   const protocol = await open(PROTOCOL);
@@ -254,6 +275,27 @@ async function otherReaders() {
   assert.deepEqual(nameless, []);
   assert.equal(await dark.locator("[role=option][aria-selected=true]").getAttribute("aria-label"), "step 1, process(1): wants[_pid] = true; wants[1]: 0 → 1");
   await dark.close();
+  for (const width of [800, 390]) {
+    const shop = await open(SHOP, "00", { viewport: { width, height: 900 } });
+    const wide = await shop.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.ok(wide <= 0, `${width}: ${wide} pixels too wide`);
+    await shop.locator("#source button", { hasText: "Edit" }).click();
+    const edited = await shop.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.ok(edited <= 0, `${width}, with the text: ${edited} pixels too wide`);
+    await shop.screenshot({ path: join(folder, `serve-${width}.png`), fullPage: true });
+    await shop.close();
+  }
+  // 200 processes of which two have moved, and a row that is opened.
+  const crowd = await open(CROWD, "00");
+  assert.match(await text(crowd, "#everyone"), /^\d+ of 200 processes move here: show all$/);
+  assert.ok(await crowd.locator("#names .name").count() < 6);
+  await crowd.keyboard.press("o");
+  await crowd.locator(".row.here.opened").waitFor();
+  await crowd.locator(".row.here .cell").click();
+  assert.equal(await crowd.locator(".row.opened").count(), 0);
+  await crowd.locator("#everyone").click();
+  await crowd.waitForFunction(() => document.querySelectorAll("#names .name").length > 200);
+  await crowd.close();
   const narrow = await open(PETERSON, "01", { viewport: { width: 400, height: 800 } });
   const overflow = await narrow.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   assert.ok(overflow <= 0, `${overflow} pixels too wide`);
@@ -278,7 +320,8 @@ async function failingTest() {
   const waiting = report.locator("#waiting li");
   await waiting.first().waitFor();
   assert.equal(await waiting.count(), 2);
-  for (const text of await waiting.allInnerTexts()) assert.match(text, /waits for[\s\S]*\.lock at [\s\S]*failing\.rs:\d+:\d+: held by .*, who took it at .*failing\.rs:\d+/);
+  const waits = /waits since step \d+[\s\S]*\.lock at [\s\S]*failing\.rs:\d+:\d+: held by .*, who took it at .*failing\.rs:\d+[\s\S]*could change that/;
+  for (const text of await waiting.allInnerTexts()) assert.match(text, waits);
   await picture(report, "test-deadlock");
   await report.close();
   const page = await open(FAILED);
@@ -288,6 +331,7 @@ async function failingTest() {
   await page.locator(".verdict-line.bad").first().waitFor();
   assert.match(await text(page, ".verdict-line.bad"), /deadlock/i);
   assert.match(await text(page, "#cost"), /1 preemption /);
+  assert.equal(await page.locator(".process .reason").filter({ hasText: /held by .*, who took it at/ }).count(), 2);
   assert.match(await text(page, ".row.here"), /lock/);
   assert.equal(await page.locator(".step-choice").count(), 0);
   // Back to the start, where there is one way on: the recorded one.
@@ -372,8 +416,156 @@ async function crowd() {
   await page.close();
 }
 
+const property = (page, label) => page.locator("#properties li", { hasText: label });
+
+/** The list of properties: one button for all, results that stay, coverage in the source. */
+async function properties() {
+  const page = await open(SHOP);
+  const names = await page.locator("#properties .property-name").allInnerTexts();
+  assert.equal(names.length, 5, names.join());
+  assert.match(await property(page, "ltl small").innerText(), /not checked/);
+  assert.equal(await page.locator(".coverage-bar:not([hidden])").count(), 0);
+  await page.locator("#check-all").click();
+  await page.waitForFunction(() => [...document.querySelectorAll("#properties li")].every((item) => !["unknown", "running"].includes(item.dataset.verdict)));
+  assert.equal(await text(page, "#check-all"), "Check all");
+  assert.equal(await property(page, "ltl small").getAttribute("data-verdict"), "violated");
+  assert.match(await property(page, "ltl small").innerText(), /✗[\s\S]*violated, (\d+\.\d\d s|less than 10 ms)/);
+  assert.match(await property(page, "ltl sold").innerText(), /✓[\s\S]*holds, /);
+  assert.equal(await property(page, "assertions").getAttribute("data-verdict"), "holds");
+  // Which lines are reached at all.
+  assert.match(await text(page, ".coverage-bar"), /coverage: \d+ of \d+ lines/);
+  const unreached = await page.locator(".code-line.unreached").allInnerTexts();
+  assert.ok(unreached.some((line) => line.includes("seats = 99")), unreached.join("|"));
+  assert.ok(!unreached.some((line) => line.includes("sold++")), unreached.join("|"));
+  assert.ok(await page.locator(".code-line.reached").count() >= 4);
+  await picture(page, "serve-properties");
+  await page.locator(".coverage-bar input").uncheck();
+  assert.equal(await page.locator(".code-line.unreached").count(), 0);
+  // Elsewhere, and back; in another tab; after a reload.
+  await page.locator("#models").selectOption(String(PETERSON));
+  await page.locator("#name").filter({ hasText: "peterson.pml" }).waitFor();
+  assert.equal(await page.locator("#checks .check").count(), 0);
+  await page.locator("#models").selectOption(String(SHOP));
+  await page.locator("#name").filter({ hasText: "shop.pml" }).waitFor();
+  await page.reload();
+  const other = await open(SHOP);
+  for (const each of [page, other]) {
+    await each.locator("#properties li[data-verdict=violated]").waitFor();
+    assert.equal(await property(each, "ltl sold").getAttribute("data-verdict"), "holds");
+    assert.equal(await each.locator("#checks .check").count(), 5);
+  }
+  // A check that is begun in one tab is seen in the other.
+  await property(page, "ltl small").locator("button").click();
+  await other.waitForFunction(() => document.querySelectorAll("#checks .check").length === 6);
+  await other.locator(".check", { hasText: "ltl small" }).first().locator("button", { hasText: "Open the counterexample" }).click();
+  await other.waitForFunction(() => /^[1-9]\d* of/.test(document.getElementById("position").textContent));
+  await other.close();
+  await page.close();
+}
+
+/** Variables: filtered, pinned, hidden, and so again after a reload. */
+async function variables() {
+  const page = await open(SHOP);
+  const names = () => page.locator("#variables th[scope=row]").allInnerTexts();
+  assert.deepEqual(await names(), ["seats", "sold", "waiting", "seen", "seen"]);
+  await page.locator("#filter").fill("SE");
+  await page.waitForFunction(() => document.querySelectorAll("#variables th[scope=row]").length === 3);
+  assert.deepEqual(await names(), ["seats", "seen", "seen"]);
+  await page.locator("#filter").fill("");
+  // What can be done with a row comes when it is pointed at, or has the focus.
+  await page.locator("#variables tr[data-name='buyer(1):seen']").hover();
+  await page.getByLabel("Show first: buyer(1):seen").click();
+  await page.locator("#variables tr[data-name=seats] th").focus();
+  await page.getByLabel("Hide: seats").click();
+  await page.waitForFunction(() => document.querySelectorAll("#variables th[scope=row]").length === 4);
+  assert.deepEqual(await names(), ["buyer(1):seen", "sold", "waiting", "seen"]);
+  await page.reload();
+  await page.locator("#position").filter({ hasText: /of/ }).waitFor();
+  assert.deepEqual(await names(), ["buyer(1):seen", "sold", "waiting", "seen"]);
+  await page.locator("button", { hasText: "1 hidden variable: show" }).click();
+  await page.getByLabel("Show again: seats").click();
+  await page.getByLabel("No longer first: buyer(1):seen").click();
+  await page.waitForFunction(() => document.querySelector("#variables th[scope=row]").textContent === "seats");
+  assert.deepEqual(await names(), ["seats", "sold", "waiting", "seen", "seen"]);
+  await page.close();
+}
+
+/** The execution as files. */
+async function exports() {
+  const page = await open(SHOP);
+  await press(page, ["1", "1"], "2 of 2");
+  const forms = [
+    ["page", "shop.html", /^<!doctype html>/], ["trace", "shop.trace.json", /"format"/], ["report", "shop.report.json", /"schema"/],
+    ["chart", "shop.svg", /^<svg/], ["trail", "shop.trail", /^-4:-4:-4/m],
+  ];
+  for (const [form, name, content] of forms) {
+    await press(page, ["e"]);
+    const waiting = page.waitForEvent("download");
+    await page.locator(`#export-list [data-form=${form}]`).click();
+    const download = await waiting;
+    assert.equal(download.suggestedFilename(), name);
+    assert.match(readFileSync(await download.path(), "utf8"), content);
+    await page.locator("#export-dialog:not([open])").waitFor({ state: "attached" });
+  }
+  await page.close();
+  // A Boolean program has no trail.
+  const program = await open(BLUETOOTH);
+  await program.locator("#export").click();
+  assert.equal(await program.locator("#export-list li:visible").count(), 4);
+  await program.close();
+}
+
+/** The text, changed on the page: tried, wrong, right, saved. */
+async function editing() {
+  const page = await open(SHOP);
+  const file = join(folder, "shop.pml"), before = readFileSync(file, "utf8");
+  await press(page, ["1", "1"], "2 of 2");
+  await page.locator("#source button", { hasText: "Edit" }).click();
+  const area = page.getByLabel("Text of the model");
+  assert.equal(await area.inputValue(), before);
+  // A mistake: the text stays, its line is marked and selected.
+  const wrong = before.replace("sold++", "sold + ;");
+  await area.fill(wrong);
+  assert.match(await text(page, ".edit-status"), /not saved/);
+  await page.keyboard.press("Control+Enter");
+  await page.locator("#notice", { hasText: "The text has errors: it is kept as it is." }).waitFor();
+  assert.equal(await area.inputValue(), wrong);
+  assert.ok((await page.locator("#checks h3").allInnerTexts()).some((title) => title === "ltl small: [] (sold < 2)"), "checks keep their names");
+  assert.ok(await page.locator("#checks .stale button.strong").first().isDisabled());
+  assert.match(await text(page, ".gutter .bad"), /✗ \d+/);
+  const line = Number((await text(page, ".gutter .bad")).match(/\d+/)[0]);
+  assert.match(wrong.split("\n")[line - 1], /sold \+ ;/);
+  await page.waitForFunction((wanted) => { const area = document.querySelector(".editor textarea"); return area.value.slice(area.selectionStart, area.selectionEnd) === wanted; }, wrong.split("\n")[line - 1]);
+  await picture(page, "serve-edit");
+  // Mended, and what was checked before is checked again; the file is as it was.
+  const better = before.replace("seats > 0 -> seen = seats; seats--", "atomic { seats > 0 -> seats-- }");
+  await area.fill(better);
+  await page.locator(".editor button", { hasText: "Check" }).click();
+  await page.waitForFunction(() => document.querySelector("#properties li[data-verdict=holds]") && ![...document.querySelectorAll("#properties li")].some((item) => item.dataset.verdict === "running"));
+  await property(page, "ltl small").and(page.locator("[data-verdict=holds]")).waitFor();
+  assert.equal(readFileSync(file, "utf8"), before);
+  // Saved: the file holds it, the editor closes.
+  await area.focus();
+  await page.keyboard.press("Control+S");
+  await page.locator("#source button", { hasText: "Edit" }).waitFor();
+  assert.equal(readFileSync(file, "utf8"), better);
+  // Begun and discarded.
+  await page.locator("#source button", { hasText: "Edit" }).click();
+  await area.fill("nonsense");
+  await page.locator(".editor button", { hasText: "Discard" }).click();
+  await page.locator("#source button", { hasText: "Edit" }).waitFor();
+  assert.equal(readFileSync(file, "utf8"), better);
+  // Gone, and back.
+  unlinkSync(file);
+  await page.locator("#notice", { hasText: "The file is gone: it was deleted or renamed." }).waitFor();
+  assert.match(await text(page, ".mistakes"), /is gone/);
+  writeFileSync(file, before);
+  await page.locator("#notice", { hasText: /The file changed; the path/ }).waitFor();
+  await page.close();
+}
+
 try {
-  for (const scenario of [keyboardOnly, history, byHand, checks, pictures, reloads, otherReaders, failingTest, hostile, crowd]) {
+  for (const scenario of [keyboardOnly, history, byHand, checks, properties, variables, exports, editing, pictures, reloads, otherReaders, failingTest, hostile, crowd]) {
     await scenario();
     console.log(`ok ${scenario.name}`);
   }

@@ -33,6 +33,14 @@ fn written() -> PathBuf {
             ),
         ),
         (
+            "shop.pml",
+            "byte seats = 1, sold, waiting;\n\n\
+             active [2] proctype buyer() {\n    byte seen;\n    if\n    :: seats > 0 -> seen = seats; seats--;\n        \
+             sold++\n    :: seats > 200 ->\n        waiting++;\n        seats = 99\n    :: else\n    fi\n}\n\n\
+             ltl small { [] (sold < 2) }\nltl sold { <> (sold > 0) }\n"
+                .into(),
+        ),
+        (
             "crowd.pml",
             "byte x[200];\nactive [200] proctype p() { byte n; do :: x[_pid]++ :: n++ od }\n"
                 .into(),
@@ -69,6 +77,7 @@ fn the_page_in_a_real_browser() {
     origins.push(file(models().join("boolean/bluetooth-2-1.bp")));
     let page = page_of_a_failing_test();
     origins.push(Box::new(RecordedFile::new(page.clone())));
+    origins.push(file(folder.join("shop.pml")));
     let served = Served::new(origins);
     let output = Command::new(node)
         .arg("test.mjs")

@@ -15,7 +15,7 @@ use preempt_verify::{Control, Request, verify_promela};
 use serde_json::{Value, json};
 
 /// Two or three processes that share variables and a channel, with a property that often fails.
-fn promela(random: &mut Random) -> String {
+pub(crate) fn promela(random: &mut Random) -> String {
     let steps = [
         "x = y + 1",
         "y = x",
