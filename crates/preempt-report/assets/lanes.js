@@ -8,6 +8,8 @@ const laneView = (() => {
   const deadlock = data.failure && ["invalid_end_state", "deadlock"].includes(data.failure.kind);
   const failureText = data.failure ? ["✗ " + data.failure.message, ...data.reasons].join("; ") : "";
   let current = -1, found = [], go = () => {};
+  // Whether the row of the current step is opened, so that nothing of it is cut.
+  let isOpen = false;
 
   let kinds = [], subjects = [], collapsed = false;
   const rowOfStep = new Int32Array(count);
@@ -96,6 +98,7 @@ const laneView = (() => {
     row.setAttribute("aria-label", label);
     row.setAttribute("aria-selected", String(step === current));
     if (step === current) row.classList.add("here");
+    if (step === current && isOpen) row.classList.add("opened");
   }
 
   function stepRow(row, step) {
@@ -163,11 +166,12 @@ const laneView = (() => {
     lifelines(row, (lane) => model.rest.has(data.processes[lane][0]));
     for (const [pid, file, line, text] of data.rest) {
       const lane = lanes.get(pid), statement = data.strings[text], ended = statement === "-end-";
+      if (lane === undefined) continue;
       const cell = place(row, make("div", `cell rest ${laneClass(lane)}`), lane + 2);
       const where = `${deadlock ? "blocked at" : "stands at"} ${line ? `line ${line}` : ""}`;
       cell.append(make("span", "line", ended ? "ended" : where), make("code", "", ended ? "" : statement));
-      const waits = data.waiting.find((w) => w[0] === pid);
-      cell.title = `${data.strings[file]}:${line}  ${statement}${waits ? "\n" + waits[1].join("\n") : ""}`;
+      const wait = data.waiting.find((known) => known.pid === pid);
+      cell.title = `${data.strings[file]}:${line}  ${statement}${wait ? "\n" + [wait.since, ...wait.reasons, wait.who].join("\n") : ""}`;
     }
   }
 
@@ -202,7 +206,14 @@ const laneView = (() => {
       case BACK: bannerRow(row, "cycle", "↺ back to the start of the cycle"); break;
       case FAILURE: bannerRow(row, "failure", failureText, kinds[index + 1] === FILLER); break;
     }
-    if (kind !== HIDDEN) row.addEventListener("click", () => go(Math.min(step, count - 1)));
+    if (kind !== HIDDEN) {
+      row.addEventListener("click", () => {
+        const target = Math.min(step, count - 1);
+        // A second click opens the row.
+        if (kind === STEP && target === current) toggleRow();
+        else go(target);
+      });
+    }
     return row;
   }
 
@@ -261,6 +272,12 @@ const laneView = (() => {
     render(true);
   }
 
+  /** Opens the row of the current step, or closes it. */
+  function toggleRow() {
+    isOpen = !isOpen;
+    render(true);
+  }
+
   function mark(steps) {
     found = steps;
     render(true);
@@ -284,6 +301,6 @@ const laneView = (() => {
     addEventListener("afterprint", () => render(true));
   }
 
-  return { open, show, mark, render, toggleCollapse };
+  return { open, show, mark, render, toggleCollapse, toggleRow };
 })();
 

@@ -56,6 +56,8 @@ const overview = (() => {
         pen.fillRect(x(count) - 2, 2, 4, height - 4);
       }
     }
+    // On paper there is no overview.
+    if (!drawn.width || !drawn.height) return;
     const pen = canvas.getContext("2d");
     pen.setTransform(1, 0, 0, 1, 0, 0);
     pen.clearRect(0, 0, canvas.width, canvas.height);

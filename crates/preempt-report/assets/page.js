@@ -59,7 +59,8 @@
     // Browsers limit how often an address may change; a held key would exceed it.
     clearTimeout(linkTimer);
     linkTimer = setTimeout(() => {
-      try { history.replaceState(null, "", "#step=" + (current + 1)); } catch { location.hash = "step=" + (current + 1); }
+      const place = `#step=${current + 1}${model.showsAll ? "&all" : ""}`;
+      try { history.replaceState(null, "", place); } catch { location.hash = place; }
     }, 120);
   }
 
@@ -118,6 +119,12 @@
     $("collapse").setAttribute("aria-pressed", String(laneView.toggleCollapse()));
   }
 
+  /** All processes of a crowd, or only those that move: the page is drawn anew. */
+  function toggleEveryone() {
+    history.replaceState(null, "", `#step=${current + 1}${model.showsAll ? "" : "&all"}`);
+    location.reload();
+  }
+
   function toggleTheme() {
     const root = document.documentElement;
     const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
@@ -148,7 +155,7 @@
       n: () => nextPreemption(1), N: () => nextPreemption(-1),
       g: () => go(-1), Home: () => go(-1), G: () => go(count - 1), End: () => go(count - 1),
       PageDown: () => go(current + 20), PageUp: () => go(current - 20),
-      c: toggleCollapse, t: toggleTheme,
+      c: toggleCollapse, t: toggleTheme, o: () => laneView.toggleRow(),
       m: nextTab,
       "/": () => { search.focus(); search.select(); },
       "?": () => $("keys").showModal(),
@@ -167,6 +174,10 @@
     $("preemption").addEventListener("click", () => nextPreemption(1));
     $("preemption").disabled = !model.preemptions.length;
     $("collapse").addEventListener("click", toggleCollapse);
+    const moving = data.processes.length, { everyone, showsAll } = model;
+    $("everyone").hidden = !model.isCrowd;
+    $("everyone").textContent = showsAll ? "only those that move" : `${moving} of ${everyone} processes move: show all`;
+    $("everyone").addEventListener("click", toggleEveryone);
     $("theme").addEventListener("click", toggleTheme);
     $("help").addEventListener("click", () => $("keys").showModal());
     for (const name of Object.keys(tabs)) $("tab-" + name).addEventListener("click", () => showTab(name));

@@ -273,13 +273,56 @@ async function whoWaits() {
   const page = await open("waits");
   const waits = await page.locator(".waiting li").allInnerTexts();
   assert.equal(waits.length, 2);
-  assert.match(waits[0], /user \(0\) waits for user \(1\)[^]*wants\[1\] is 1/);
+  assert.match(waits[0], /user \(0\) waits since step \d+[^]*wants\[1\] is 1[^]*only user \(1\) could change that/);
   assert.match(await text(page, ".moment.failure"), /user \(0\) waits/);
   assert.ok(await page.locator(".change.seen").count() > 0, "values that were looked at");
   await page.keyboard.press("k");
   assert.equal(await page.locator(".waiting li").count(), 0, "only at the end");
   await picture(page, "waits");
   await page.close();
+}
+
+/** 200 processes of which three move: those, until all are asked for; a row that is opened shows everything. */
+async function stillCrowd() {
+  const page = await open("still");
+  const lanes = () => page.locator("#names .name:not(.changes)").count();
+  assert.equal(await lanes(), 3);
+  assert.equal(await page.locator("#sources article").count(), 3);
+  assert.equal(await text(page, "#everyone"), "3 of 200 processes move: show all");
+  assert.equal(await page.locator(".row.rests .rest").count(), 3);
+  await picture(page, "still");
+  await page.keyboard.press("k");
+  await page.locator("#everyone").click();
+  await page.waitForFunction(() => document.querySelectorAll("#names .name:not(.changes)").length === 200);
+  assert.equal(await text(page, "#everyone"), "only those that move");
+  assert.match(page.url(), /#step=5&all$/);
+  assert.equal(await here(page), "5");
+  await page.locator("#everyone").click();
+  await page.waitForFunction(() => document.querySelectorAll("#names .name:not(.changes)").length === 3);
+  const height = () => page.locator(".row.here").evaluate((row) => row.offsetHeight);
+  assert.equal(await height(), 30);
+  await page.keyboard.press("o");
+  assert.ok(await height() > 45, `${await height()} pixels`);
+  const cut = await page.locator(".row.here").evaluate((row) => [...row.querySelectorAll(".cell, .changes")].filter((box) => box.scrollWidth > box.clientWidth + 1).length);
+  assert.equal(cut, 0);
+  await picture(page, "opened");
+  await page.locator(".row.here .cell").click();
+  assert.equal(await height(), 30);
+  await page.close();
+  const small = await open("still", "", { viewport: { width: 390, height: 844 } });
+  const overflow = await small.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  assert.ok(overflow <= 0, `${overflow} pixels too wide`);
+  await picture(small, "still-390");
+  await small.close();
+  // On paper: every step, nothing that is there to be pressed.
+  const paper = await open("still", "", { media: "print" });
+  await paper.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  assert.equal(await paper.locator(".row.step:visible").count(), 6);
+  assert.equal(await paper.locator("button:visible").count(), await paper.locator(".moment:visible, .spark button:visible, #waiting button:visible").count());
+  const short = await paper.locator(".row .cell, .row > .changes").evaluateAll((boxes) => boxes.filter((box) => box.scrollWidth > box.clientWidth + 1).length);
+  assert.equal(short, 0, "nothing is cut on paper");
+  await paper.screenshot({ path: join(folder, "still-paper.png"), fullPage: true });
+  await paper.close();
 }
 
 async function decidedByPrefix() {
@@ -317,7 +360,7 @@ async function panes() {
 }
 
 try {
-  for (const scenario of [holdsSaysSomething, whoWaits, decidedByPrefix, panes, claimOnTop, readsFrom, stepping, links, searching, messages, cycle, otherReaders, hostile, hundredThousand]) {
+  for (const scenario of [holdsSaysSomething, whoWaits, stillCrowd, decidedByPrefix, panes, claimOnTop, readsFrom, stepping, links, searching, messages, cycle, otherReaders, hostile, hundredThousand]) {
     await scenario();
     console.log(`ok ${scenario.name}`);
   }

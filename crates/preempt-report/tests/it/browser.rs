@@ -19,6 +19,7 @@ fn write_pages() {
     write("protocol", &examples::protocol(), &[source("protocol.pml", examples::PROTOCOL)]);
     write("reads", &examples::message_passing(), &[]);
     write("crowd", &examples::crowd(9), &[]);
+    write("still", &examples::still_crowd(200), &[]);
     write("bound", &examples::within_bound(), &[]);
     write(
         "holds",

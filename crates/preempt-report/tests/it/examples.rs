@@ -373,6 +373,28 @@ pub(crate) fn crowd(processes: usize) -> Claim {
     )
 }
 
+/// Many processes of which three move, the last one in a long statement.
+pub(crate) fn still_crowd(processes: usize) -> Claim {
+    let mut claim = crowd(3);
+    let trace = &mut claim.violation.as_mut().unwrap().trace;
+    let wide = &mut trace.steps[4];
+    wide.text =
+        "tickets = (tickets + 1) * (tickets < 100 && tickets > 0 -> 1 : 0) + visitors".into();
+    trace.observations.seen = vec![Vec::new(); trace.steps.len()];
+    trace.observations.seen[4] =
+        (0..6).map(|n| (format!("a_long_name_of_a_variable_{n}"), int(n))).collect();
+    trace.rest = (0..processes)
+        .map(|pid| preempt_core::Position {
+            process: "visitor".into(),
+            pid,
+            file: "crowd.pml".into(),
+            line: 4,
+            text: "tickets = tickets + 1".into(),
+        })
+        .collect();
+    claim
+}
+
 /// A trace of many steps by three processes, with a channel and a counter.
 pub(crate) fn long(steps: usize) -> Claim {
     let file = "long.pml";
