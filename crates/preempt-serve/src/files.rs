@@ -203,8 +203,12 @@ pub(crate) fn save(explorer: &Explorer, asked: &Save) -> Result<Value, Refusal> 
     if asked.text.len() > LARGEST_TEXT {
         return Err(Refusal::bad("the text is too long"));
     }
-    let now = std::fs::read_to_string(path).ok();
-    if asked.before.is_some() && now.is_some() && now != asked.before {
+    // A file that is gone is written again; what cannot be read as text is not what the page has shown.
+    let is_as_before = match std::fs::read_to_string(path) {
+        Ok(now) => asked.before.as_ref() == Some(&now),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    };
+    if !is_as_before {
         let message = "the file has changed meanwhile, and is left as it is".into();
         return Err(Refusal { status: 409, message });
     }
@@ -234,8 +238,9 @@ fn write(path: &Path, text: &str) -> std::io::Result<()> {
 pub(crate) fn text(explorer: &Explorer, number: usize, draft: Option<&str>) -> Value {
     let Some(path) = explorer.file(number) else { return json!({ "editable": false }) };
     let saved = std::fs::read_to_string(path).ok();
+    let is_editable = draft.is_some() || saved.is_some();
     json!({
-        "editable": true, "is_gone": !path.exists(), "file": path.display().to_string(),
+        "editable": is_editable, "is_gone": !path.exists(), "file": path.display().to_string(),
         "text": draft.map(str::to_string).or_else(|| saved.clone()), "is_draft": draft.is_some(),
         "saved": saved,
     })

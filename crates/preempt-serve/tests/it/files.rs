@@ -77,6 +77,8 @@ fn a_text_is_tried_before_it_is_saved() {
         served.refused("save", json!({ "model": 0, "text": better, "before": RACE }));
     assert!(status == 409 && why.contains("has changed meanwhile"), "{why}");
     assert!(fs::read_to_string(&path).unwrap().contains("n = 8"));
+    let (status, _) = served.refused("save", json!({ "model": 0, "text": better }));
+    assert_eq!(status, 409, "what the file held has to be said");
     // Discarded: the file counts.
     served.ask("edit", json!({ "model": 0 }));
     assert!(open()["sources"][0]["text"].as_str().unwrap().contains("n = 8"));
@@ -104,7 +106,10 @@ fn a_file_that_is_gone_is_said_to_be_gone() {
     fs::remove_file(&path).unwrap();
     events.next("changed");
     let open = served.ask("open", json!({ "model": 0 }));
-    assert_eq!(open["file"]["is_gone"], true);
+    assert_eq!(
+        (&open["file"]["is_gone"], &open["file"]["editable"]),
+        (&json!(true), &json!(false))
+    );
     let said = open["mistakes"][0]["message"].as_str().unwrap();
     assert!(said.contains("is gone: it was deleted or renamed"), "{said}");
     let (status, why) = served.refused("look", json!({ "model": 0, "path": "0" }));
@@ -113,6 +118,20 @@ fn a_file_that_is_gone_is_said_to_be_gone() {
     events.next("changed");
     let carried = served.ask("carry", json!({ "model": 0, "path": "00", "version": 1 }));
     assert_eq!(carried["kept"], 2);
+}
+
+/// What is no text cannot be shown as one, and is not written over by one.
+#[test]
+fn a_file_that_is_no_text_is_not_written_over() {
+    let (served, path) = Served::text("no_text", RACE);
+    let mut events = served.events();
+    let bytes = [RACE.as_bytes(), b"/* \xe9 */\n"].concat();
+    fs::write(&path, &bytes).unwrap();
+    events.next("changed");
+    let open = served.ask("open", json!({ "model": 0 }));
+    assert_eq!(open["file"]["editable"], false);
+    let (status, _) = served.refused("save", json!({ "model": 0, "text": RACE, "before": RACE }));
+    assert_eq!((status, fs::read(&path).unwrap()), (409, bytes));
 }
 
 #[test]
