@@ -74,6 +74,7 @@ fn main() -> Result<()> {
         };
         sections.push(Section {
             title: format!("{} {}", krate.label(), krate.version),
+            remark: krate.remark,
             ours: side(Tool::Preempt),
             theirs: side(Tool::Original),
         });
