@@ -1,7 +1,7 @@
 //! One failing execution as a picture: a lane per thread, time from top to bottom.
 
 use crate::evidence::{Evidence, RacyAccess, line_of, writer};
-use crate::naming::binding;
+use crate::naming::{binding, name_of_static};
 use crate::rt::Shown;
 use preempt_core::{Change, Observations, ReadsFrom, Switch, Trace, TraceStep, Value, Waiting};
 use preempt_explore::{Access, Action, Ending, Event, Move, ObjectId, Operation, Site};
@@ -156,7 +156,15 @@ impl<'a> ObjectNames<'a> {
         }
         let origin = self.evidence.origins.get(&object).copied();
         let counts = self.evidence.shown.get(&object) == Some(&Shown::Count);
-        let (binding, kind) = match (origin.and_then(binding), counts) {
+        let bound = match origin {
+            Some(site) => binding(site),
+            // Made by the compiler, or outside: the name that it is used by.
+            None => {
+                let uses = self.evidence.events.iter().filter(|e| e.operation.object == object);
+                uses.take(4).find_map(|event| name_of_static(event.operation.site))
+            }
+        };
+        let (binding, kind) = match (bound, counts) {
             (Some(binding), true) => (Some(format!("{binding}.count")), kind),
             (None, true) => (None, "count"),
             (binding, false) => (binding, kind),
@@ -187,7 +195,7 @@ impl<'a> ObjectNames<'a> {
             let name = |at: usize| evidence.threads.get(at).map_or("a thread", |n| n.as_str());
             let what = match operation.object {
                 ObjectId::NONE => action.name().to_string(),
-                object => format!("{}.{}", self.name(object, kind(action)), action.name()),
+                object => phrase(&self.name(object, kind(action)), action),
             };
             let taken = |holder: usize| {
                 let takes = |event: &&Event| {
@@ -274,10 +282,28 @@ impl<'a> ObjectNames<'a> {
             Action::OnceCompleted => {
                 format!("{object}.{} -> {}", action.name(), event.result == 2)
             }
+            Action::OnceEnter if event.result == INITIALISED => format!("{object} is initialised"),
+            Action::OnceEnter if event.result == POISONED && operation.first == 0 => {
+                format!("{object} is poisoned")
+            }
             Action::Reacquire if timeout => format!("{object}: wait ends without notification"),
-            _ if timeout => format!("{object}.{} times out", action.name()),
-            _ => format!("{object}.{}", action.name()),
+            _ if timeout => format!("{} times out", phrase(&object, action)),
+            _ => phrase(&object, action),
         }
+    }
+}
+
+/// What a thread sees that comes to an initialisation which it need not begin.
+const INITIALISED: u64 = 2;
+const POISONED: u64 = 3;
+
+/// What is done to an object: `lock.read`, `arrive at barrier`, `condition: wake and lock again`.
+fn phrase(object: &str, action: Action) -> String {
+    let name = action.name();
+    match name.rsplit_once(' ') {
+        Some((_, "of" | "at" | "from")) => format!("{name} {object}"),
+        Some((_, last)) if !last.starts_with('(') => format!("{object}: {name}"),
+        _ => format!("{object}.{name}"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What reports show of values: numbers with their signs, and the counts of references by the name of what they count.
+//! What reports show: numbers with their signs, the counts of references by the name of what they count, statics by their names.
 
 use preempt::sync::atomic::{AtomicI8, AtomicI32, AtomicIsize, AtomicU64, Ordering::*};
 use preempt::sync::{Arc, Weak};
@@ -42,8 +42,9 @@ fn numbers_have_their_signs() {
         "narrow.swap -> -3",
         "narrow: -3 -> -128",
         "wide.load -> -7",
-        "fetch_sub -> -1",
-        "load -> -2",
+        "BELOW.fetch_sub -> -1",
+        "BELOW: -1 -> -2",
+        "BELOW.load -> -2",
         "most.load -> 18446744073709551615",
     ] {
         assert!(text.contains(expected), "{expected}: {text}");
@@ -69,6 +70,40 @@ fn stale_numbers_have_their_signs() {
     let text = format!("{report}\n{}\n{:?}", texts(report.failure().unwrap()), report.notes);
     assert!(text.contains("reads -1") && text.contains("though -2 was stored"), "{text}");
     assert!(!text.contains("42949672"), "{text}");
+}
+
+/// Statics bear their names, and what is done to an object is said as it would be said.
+#[test]
+fn operations_read_well() {
+    use preempt::sync::{Barrier, Condvar, LazyLock, Mutex, mpsc};
+    static ACCOUNTS: [Mutex<i32>; 2] = [const { Mutex::new(0) }; 2];
+    static LAZY: LazyLock<Mutex<i32>> = LazyLock::new(|| Mutex::new(1));
+    let found = failure(|| {
+        let barrier = Arc::new(Barrier::new(2));
+        let (theirs, (sender, receiver)) = (barrier.clone(), mpsc::channel());
+        let other = thread::spawn(move || {
+            *ACCOUNTS[1].lock().unwrap() += *LAZY.lock().unwrap();
+            theirs.wait();
+            drop(sender);
+        });
+        barrier.wait();
+        other.join().unwrap();
+        assert_eq!(receiver.recv(), Err::<u8, _>(mpsc::RecvError));
+        let condition = Condvar::new();
+        let guard = LAZY.lock().unwrap();
+        drop(condition.wait_timeout(guard, Duration::from_secs(1)).unwrap());
+        assert_eq!(*ACCOUNTS[1].lock().unwrap(), 0, "on purpose");
+    });
+    let text = texts(&found);
+    for expected in [
+        "ACCOUNTS[1].lock",
+        "begin initialisation of LAZY",
+        "LAZY is initialised",
+        "arrive at barrier",
+        "drop a sender of channel1",
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
 }
 
 /// A count of references bears the name of the `Arc`, and never goes below zero.
