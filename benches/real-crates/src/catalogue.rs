@@ -197,10 +197,9 @@ pub(crate) const FURTHER: &[Crate] = &[
         cfg: OWN,
         features: &["loom"],
         with: &[SAA, SDD],
-        remark: "Built on sdd, whose collector is in atomics of std: see there. Where preempt finds that a thread does \
-            different things after the same observations, it explores schedules one by one and gives no verdict; loom calls \
-            all models explored, those of `HashIndex` after one execution each, though two threads insert and look at the \
-            same time.",
+        remark: "Built on sdd, whose collector is in atomics of std: see there. The bitmaps of its buckets are atomics of std, \
+            too. Where a thread does different things after the same observations, preempt explores schedules one by one and \
+            gives no verdict; loom calls all models explored, those of `HashIndex` after one execution each.",
         ..PLAIN
     },
     Crate {
