@@ -1,6 +1,6 @@
 //! Everything a report needs to know about one failing execution.
 
-use crate::places::show_lines_of_test;
+use crate::places::Places;
 use crate::rt::{MemoryError, PanicNote, Runtime, Shown, Trouble};
 use preempt_explore::{Access, Ending, Event, ObjectId, Replay, Run, Schedule, Site, ThreadId};
 use rustc_hash::FxHashMap;
@@ -30,6 +30,17 @@ pub(crate) struct Evidence {
 }
 
 impl Evidence {
+    /// Moves all steps to lines of the test.
+    fn show_lines_of_test(&mut self, mut places: Places) {
+        self.origins.retain(|_, site| places.is_of_test(site));
+        for event in &mut self.events {
+            places.come_to(event.step.thread, &mut event.operation.site);
+        }
+        for waiting in &mut self.waiting {
+            places.come_to(ThreadId(waiting.thread as u32), &mut waiting.operation.site);
+        }
+    }
+
     /// The number of an object as the test knows it.
     pub(crate) fn number(&self, object: ObjectId, number: u64) -> i128 {
         match self.shown.get(&object) {
@@ -99,7 +110,7 @@ pub(crate) fn evidence(runtime: &Runtime, run: Run, driver: &Replay, stack: usiz
     };
     let spawned = &runtime.registry.spawned;
     let spawned = spawned.iter().map(|(&id, &site)| (ThreadId(run.ordinal(id) as u32), site));
-    show_lines_of_test(&mut evidence, &spawned.collect());
+    evidence.show_lines_of_test(Places::new(spawned.collect()));
     evidence
 }
 

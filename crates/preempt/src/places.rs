@@ -5,7 +5,6 @@
 //! the test that its thread came by: where the thread's step before it is, or else where the thread was spawned. Objects made
 //! in such a place are not listed.
 
-use crate::evidence::Evidence;
 use preempt_explore::{Site, ThreadId};
 use rustc_hash::FxHashMap;
 use std::sync::{Mutex, PoisonError};
@@ -34,24 +33,31 @@ fn is_of_test(file: &str, libraries: &[&str]) -> bool {
     !std && !libraries.iter().chain([&folder(file!())]).any(ours)
 }
 
-/// Moves all places of an execution to lines of the test. `spawned`: where each thread was, by its number.
-pub(crate) fn show_lines_of_test(evidence: &mut Evidence, spawned: &FxHashMap<ThreadId, Site>) {
-    let libraries = LIBRARIES.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    let is_of_test = |site: &Site| is_of_test(site.file(), &libraries);
-    evidence.origins.retain(|_, site| is_of_test(site));
-    let mut last = spawned.clone();
-    let mut place = |thread: ThreadId, site: &mut Site| {
-        if is_of_test(site) {
-            last.insert(thread, *site);
-        } else if let Some(&other) = last.get(&thread) {
+/// The lines of the test that the threads of an execution come by.
+pub(crate) struct Places {
+    libraries: Vec<&'static str>,
+    /// By the number of the thread: the last one.
+    last: FxHashMap<ThreadId, Site>,
+}
+
+impl Places {
+    /// At the beginning, when threads are where they are spawned.
+    pub(crate) fn new(spawned: FxHashMap<ThreadId, Site>) -> Self {
+        let libraries = LIBRARIES.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Places { libraries, last: spawned }
+    }
+
+    pub(crate) fn is_of_test(&self, site: Site) -> bool {
+        is_of_test(site.file(), &self.libraries)
+    }
+
+    /// A thread comes to this place, which becomes one of the test.
+    pub(crate) fn come_to(&mut self, thread: ThreadId, site: &mut Site) {
+        if self.is_of_test(site) {
+            self.last.insert(thread, *site);
+        } else if let Some(&other) = self.last.get(&thread) {
             *site = other;
         }
-    };
-    for event in &mut evidence.events {
-        place(event.step.thread, &mut event.operation.site);
-    }
-    for waiting in &mut evidence.waiting {
-        place(ThreadId(waiting.thread as u32), &mut waiting.operation.site);
     }
 }
 
