@@ -325,3 +325,31 @@ fn what_is_left_is_dropped() {
     // Executions that only found out about the statics are not counted, but run.
     assert!(DROPS.load(Relaxed) as u64 >= report.executions, "{report}");
 }
+
+/// What is made in a static is dropped once: also in the execution that finds out that there is one.
+#[test]
+fn lazy_values_are_dropped_as_often_as_they_are_made() {
+    use std::sync::atomic::AtomicUsize as Count;
+    static MADE: Count = Count::new(0);
+    static DROPPED: Count = Count::new(0);
+    struct Counted(Vec<AtomicUsize>);
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            self.0[0].swap(0, SeqCst);
+            DROPPED.fetch_add(1, SeqCst);
+        }
+    }
+    static LAZY: LazyLock<Counted> = LazyLock::new(|| {
+        MADE.fetch_add(1, SeqCst);
+        Counted(vec![AtomicUsize::new(7)])
+    });
+    let report = check().run(|| {
+        assert_eq!(LAZY.0[0].load(SeqCst), 7);
+        let other = thread::spawn(|| LAZY.0[0].fetch_add(1, SeqCst));
+        LAZY.0[0].fetch_add(1, SeqCst);
+        other.join().unwrap();
+    });
+    assert!(matches!(report.outcome, Outcome::Holds), "{report}");
+    let (made, dropped) = (MADE.load(SeqCst), DROPPED.load(SeqCst));
+    assert!(made > 1 && made == dropped, "{made} made, {dropped} dropped");
+}
