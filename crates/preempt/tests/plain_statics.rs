@@ -391,3 +391,36 @@ fn values_in_statics_are_dropped_as_often_as_they_are_made() {
         cell.0.with_mut(|cell| assert!(unsafe { &mut *cell }.replace(Counted::new(counts)).is_none()));
     });
 }
+
+/// A static is one object, also in the execution that finds out that there is one: what was made in it is not made again, which
+/// would drop what threads refer to.
+#[test]
+fn lazy_values_are_made_once_in_every_execution() {
+    use std::sync::atomic::AtomicUsize as Count;
+    static MADE: Count = Count::new(0);
+    static FULL: Count = Count::new(0);
+    static LAZY: LazyLock<Box<AtomicUsize>> = LazyLock::new(|| {
+        MADE.fetch_add(1, SeqCst);
+        Box::new(AtomicUsize::new(0))
+    });
+    static CELL: OnceLock<Box<AtomicUsize>> = OnceLock::new();
+    let executions = Count::new(0);
+    holds("used again and again", || {
+        executions.fetch_add(1, SeqCst);
+        let make = || {
+            FULL.fetch_add(1, SeqCst);
+            Box::new(AtomicUsize::new(0))
+        };
+        let (lazy, cell): (&AtomicUsize, &AtomicUsize) = (&LAZY, CELL.get_or_init(make));
+        let other = thread::spawn(move || {
+            LAZY.fetch_add(1, SeqCst);
+            CELL.get_or_init(make).fetch_add(1, SeqCst);
+        });
+        lazy.fetch_add(1, SeqCst);
+        cell.fetch_add(1, SeqCst);
+        other.join().unwrap();
+        assert_eq!((LAZY.load(SeqCst), CELL.get().unwrap().load(SeqCst)), (2, 2));
+    });
+    let executions = executions.into_inner();
+    assert_eq!((MADE.load(SeqCst), FULL.load(SeqCst)), (executions, executions));
+}
