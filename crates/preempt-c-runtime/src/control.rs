@@ -9,6 +9,7 @@ use crate::arena::{BASE, FREED, HEADER, Header, UNIT, header_of, state};
 use crate::context::STACK;
 use crate::entry::{ENTERED_WITH, KEPT_REGISTERS, PROGRAM, SEARCH, select};
 use crate::equip::make_task;
+use crate::record::Recorded;
 use crate::runtime::{Runtime, runtime};
 use crate::switch::{back, execute, switch};
 use crate::task::{CallSite, Frames, Task};
@@ -44,8 +45,8 @@ impl Runtime {
         (self.latest_end, self.overtaken) = (0, false);
         self.at_exit.truncate(self.at_exit_before);
         self.touched.clear();
-        if let Some(call_sites) = &mut self.call_sites {
-            call_sites.clear();
+        if let Some(record) = &mut self.record {
+            record.clear();
         }
         for task in &mut self.tasks {
             task.clear();
@@ -118,8 +119,9 @@ impl Runtime {
             Command::Resume(thread, result) => {
                 let task = &mut self.tasks[thread.index()];
                 task.result = result;
-                if let Some(call_sites) = &mut self.call_sites {
-                    call_sites.push((task.call_site, task.frames.clone()));
+                if let Some(record) = &mut self.record {
+                    let (call_site, frames) = (task.call_site, task.frames.clone());
+                    record.steps.push(Recorded { call_site, frames, call: task.call });
                 }
                 Some(thread)
             }
@@ -130,7 +132,7 @@ impl Runtime {
     /// Ends the execution because of something that the runtime found.
     pub(crate) fn stop(&mut self, mut trouble: Trouble) -> ! {
         // What is not supported ends the search: there is no second execution to keep places.
-        let keeps = self.call_sites.is_some() || !trouble.is_program_s();
+        let keeps = self.record.is_some() || !trouble.is_program_s();
         trouble.frames = if keeps { backtrace::frames() } else { Frames::default() };
         self.trouble = Some(trouble);
         self.run().ending = Some(Ending::Reported);

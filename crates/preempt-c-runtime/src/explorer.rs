@@ -3,6 +3,7 @@
 use crate::backend::Backend;
 use crate::limits::limits;
 use crate::progress;
+use crate::record::Record;
 use crate::report::{self, Evidence};
 use crate::runtime::{Runtime, runtime};
 use crate::sampling::Companion;
@@ -198,7 +199,7 @@ fn execute(kept: &mut Kept, schedule: &Schedule) -> Evidence {
 fn execute_by_rules(kept: &mut Kept, schedule: &Schedule) -> Evidence {
     const ATTEMPTS: usize = 1000;
     let runtime: &'static mut Runtime = runtime();
-    runtime.call_sites = Some(Vec::new());
+    runtime.record = Some(Record::default());
     for attempt in 0.. {
         let mut run = Run::new(kept.names.clone(), kept.rules, runtime.options.most_steps());
         run.events = Some(Vec::new());

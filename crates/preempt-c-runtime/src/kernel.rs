@@ -8,12 +8,13 @@
 //! processes or arrange for signals cannot be made at all, because the search would lose control.
 
 use crate::backend::Backend;
-use crate::descriptor_table::{OUTSIDE, TABLE};
+use crate::descriptor_table::{Descriptors, OUTSIDE, TABLE};
 use crate::entry::{PROGRAM, SELECTOR, is_program};
 use crate::runtime::inside;
 use crate::runtime::{Runtime, runtime};
+use crate::syscall_names::{describe, name};
 use crate::trouble::Trouble;
-use crate::{descriptors, dispositions, ending, mappings, raw, redirect, snapshot};
+use crate::{descriptors, dispositions, ending, mappings, raw, redirect, served, snapshot};
 
 const PR_SET_SYSCALL_USER_DISPATCH: usize = 59;
 const ON: usize = 1;
@@ -266,7 +267,13 @@ fn numbers(at: usize, length: usize) -> isize {
 pub(crate) fn decide(number: i64, arguments: [usize; 6], pc: usize) -> isize {
     if is_program() {
         let pc = if pc == 0 { crate::caller::caller() } else { pc };
-        return inside(|_| decide(number, arguments, pc));
+        return inside(|runtime| {
+            let described = |descriptors: &Descriptors| describe(number, &arguments, descriptors);
+            let call = served::begin(runtime, described);
+            let result = decide(number, arguments, pc);
+            served::end(self::runtime(), call, Some(result));
+            result
+        });
     }
     if let Some(result) = descriptors::call(number, &arguments, pc) {
         return result;
@@ -330,41 +337,6 @@ fn outside(runtime: &mut Runtime, name: &str, pc: usize) {
     runtime.forked_because = Some(name.into());
     runtime.backend = Backend::Fork;
     runtime.restart();
-}
-
-/// The usual name of a system call, or its number.
-fn name(number: i64) -> String {
-    let name = match number {
-        libc::SYS_read => "read",
-        libc::SYS_write => "write",
-        libc::SYS_open | libc::SYS_openat => "open",
-        libc::SYS_close => "close",
-        libc::SYS_mprotect => "mprotect",
-        libc::SYS_brk => "brk",
-        libc::SYS_poll | libc::SYS_ppoll => "poll",
-        libc::SYS_select | libc::SYS_pselect6 => "select",
-        libc::SYS_epoll_wait | libc::SYS_epoll_pwait => "epoll_wait",
-        libc::SYS_futex => "futex",
-        libc::SYS_socket => "socket",
-        libc::SYS_connect => "connect",
-        libc::SYS_accept | libc::SYS_accept4 => "accept",
-        libc::SYS_recvfrom | libc::SYS_recvmsg => "recv",
-        libc::SYS_pipe | libc::SYS_pipe2 => "pipe",
-        libc::SYS_fork | libc::SYS_clone | libc::SYS_clone3 | libc::SYS_vfork => "fork",
-        libc::SYS_execve | libc::SYS_execveat => "exec",
-        libc::SYS_wait4 | libc::SYS_waitid => "wait",
-        libc::SYS_pause => "pause",
-        libc::SYS_rt_sigaction => "sigaction",
-        libc::SYS_rt_sigsuspend => "sigsuspend",
-        libc::SYS_setitimer => "setitimer",
-        libc::SYS_alarm => "alarm",
-        libc::SYS_timer_create => "timer_create",
-        libc::SYS_kill | libc::SYS_tgkill | libc::SYS_tkill => "kill",
-        libc::SYS_unlink | libc::SYS_unlinkat => "unlink",
-        libc::SYS_newfstatat | libc::SYS_fstat | libc::SYS_stat => "stat",
-        _ => return format!("system call {number}"),
-    };
-    name.into()
 }
 
 /// Whose turn it is does not change by a call of the kernel.

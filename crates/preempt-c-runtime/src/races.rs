@@ -52,9 +52,9 @@ fn record(
         runtime.learnt = true;
         return;
     }
-    let keep = runtime.call_sites.is_some() || !runtime.options.races;
+    let keep = runtime.record.is_some() || !runtime.options.races;
     let frames = if keep { runtime.frames() } else { Frames::default() };
-    let step = runtime.call_sites.as_ref().map_or(0, Vec::len);
+    let step = runtime.record.as_ref().map_or(0, |record| record.steps.len());
     let run = runtime.run();
     let touched = &mut runtime.touched;
     let mut touch = |cell: u32, write: bool| {

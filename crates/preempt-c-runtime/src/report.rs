@@ -1,5 +1,6 @@
 //! What the search found, written as the report that `preempt run` reads (`preempt-exchange`).
 
+use crate::record::{Call, Record, Recorded};
 use crate::runtime::{Runtime, Touched, runtime};
 use crate::snapshot;
 use crate::task::{CallSite, Frames};
@@ -32,7 +33,7 @@ pub(crate) struct Evidence {
     pub(crate) stale: u32,
     pub(crate) diverged: bool,
     events: Vec<Event>,
-    call_sites: Vec<(CallSite, Frames)>,
+    record: Record,
     /// Address of each event's object.
     addresses: Vec<usize>,
     /// The event of each access to a number, in their order.
@@ -54,6 +55,7 @@ struct ThreadEnd {
     creation: Frames,
     waits: Option<(Action, CallSite, Option<usize>)>,
     frames: Frames,
+    call: Option<usize>,
 }
 
 impl Evidence {
@@ -78,6 +80,7 @@ impl Evidence {
                     creation: task.creation.clone(),
                     waits,
                     frames: task.frames.clone(),
+                    call: task.call,
                 }
             })
             .collect();
@@ -128,7 +131,7 @@ impl Evidence {
             ending: run.ending,
             diverged,
             events,
-            call_sites: runtime.call_sites.clone().unwrap_or_default(),
+            record: runtime.record.clone().unwrap_or_default(),
             addresses,
             accesses,
             threads,
@@ -164,7 +167,9 @@ impl Evidence {
         let mut found: Vec<(usize, Operation)> = Vec::new();
         let mut places: Vec<usize> = Vec::new();
         for at in involved {
-            let Some((place, _)) = self.call_sites.get(at) else { continue };
+            let Some(Recorded { call_site: place, .. }) = self.record.steps.get(at) else {
+                continue;
+            };
             if !places.contains(&place.pc) {
                 if places.len() == PLACES {
                     continue;
@@ -205,6 +210,7 @@ impl Evidence {
                 address: call_site.address as u64,
                 holder: *holder,
                 frames: numbers(&thread.frames),
+                call: thread.call,
             }),
         };
         let access = |(thread, touched): &(usize, Touched)| exchange::Access {
@@ -219,6 +225,10 @@ impl Evidence {
             thread: *thread,
             message: panic.message.clone(),
             place: panic.place.clone(),
+        };
+        let call = |call: &Call| exchange::Call {
+            text: call.text.clone(),
+            result: call.result.map(|result| result as i64),
         };
         let stronger = |&(pc, order): &(usize, Order)| exchange::Stronger {
             pc: pc as u64,
@@ -240,13 +250,15 @@ impl Evidence {
                 .enumerate()
                 .map(|(at, event)| self.event(at, event))
                 .collect(),
+            calls: self.record.calls.iter().map(call).collect(),
             panics: self.panics.iter().map(panic).collect(),
         }
     }
 
     /// One step as it is reported.
     fn event(&self, at: usize, event: &Event) -> exchange::Event {
-        let (call_site, frames) = self.call_sites.get(at).cloned().unwrap_or_default();
+        let Recorded { call_site, frames, call } =
+            self.record.steps.get(at).cloned().unwrap_or_default();
         let address = match self.addresses.get(at) {
             Some(&address) if address != 0 => address,
             _ => call_site.address,
@@ -271,6 +283,7 @@ impl Evidence {
                 value: source.newest_value,
             }),
             frames: numbers(&frames),
+            call,
         }
     }
 }

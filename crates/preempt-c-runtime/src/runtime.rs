@@ -11,10 +11,11 @@ use crate::idle::Idle;
 use crate::mappings::Mappings;
 use crate::objects::Objects;
 use crate::pauses::Pauses;
+use crate::record::Record;
 use crate::shadow::Shadow;
 use crate::snapshot;
 use crate::stop_flag::stop_flag;
-use crate::task::{CallSite, Frames, MOST, Task};
+use crate::task::{Frames, MOST, Task};
 use crate::trouble::{Panic, Standing, Trouble};
 use preempt_exchange::References;
 use preempt_exchange::{Request, SearchOptions};
@@ -75,8 +76,8 @@ pub(crate) struct Runtime {
     pub(crate) ended: bool,
     /// Whether only the main thread has run so far.
     pub(crate) single_threaded: bool,
-    /// Places of the steps with the calls that led there, if they are kept.
-    pub(crate) call_sites: Option<Vec<(CallSite, Frames)>>,
+    /// The steps and where they were taken, if they are kept.
+    pub(crate) record: Option<Record>,
     /// Memory orders that accesses at these places are to have instead of their own.
     pub(crate) stronger: Vec<(usize, Order)>,
     /// Plain accesses that were recorded, with their places, if these are kept.
@@ -196,7 +197,7 @@ impl Runtime {
             forked_because: None,
             ended: false,
             single_threaded: true,
-            call_sites: None,
+            record: None,
             stronger: Vec::new(),
             touched: Vec::new(),
             deadline: None,
@@ -241,7 +242,7 @@ impl Runtime {
 
     /// The calls that have led here, if places are kept.
     pub(crate) fn frames(&self) -> Frames {
-        if self.call_sites.is_some() { backtrace::frames() } else { Frames::default() }
+        if self.record.is_some() { backtrace::frames() } else { Frames::default() }
     }
 
     /// Notes a line for the report, once.

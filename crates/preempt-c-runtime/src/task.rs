@@ -78,8 +78,11 @@ pub(crate) struct Task {
     pub(crate) turn: u32,
     /// On real threads: what `pthread_self` returns.
     pub(crate) identity: usize,
-    /// The calls that have led to where it stands, and to its creation, where places are kept.
+    /// The calls that have led to where it stands, where places are kept.
     pub(crate) frames: Frames,
+    /// The call of the kernel or the C library that it is in, where places are kept.
+    pub(crate) call: Option<usize>,
+    /// The calls that have led to its creation, likewise.
     pub(crate) creation: Frames,
     /// What the program calls it, where places are kept; empty if it has no name.
     pub(crate) name: String,
@@ -116,6 +119,7 @@ impl Task {
             turn: 0,
             identity: 0,
             frames: Frames::default(),
+            call: None,
             creation: Frames::default(),
             name: String::new(),
         }

@@ -21,7 +21,7 @@ unsafe extern "C" fn pthread_setname_np(thread: pthread_t, name: *const c_char) 
     let name = unsafe { CStr::from_ptr(name) };
     inside(|runtime| {
         let Some(thread) = find(runtime, thread) else { return libc::ESRCH };
-        if runtime.call_sites.is_some() {
+        if runtime.record.is_some() {
             runtime.tasks[thread.index()].name = name.to_string_lossy().into_owned();
         }
         0

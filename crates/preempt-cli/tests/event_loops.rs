@@ -77,3 +77,41 @@ fn descriptors_are_objects() {
         }
     }
 }
+
+/// A call is one step in a report, whatever it takes: with what it is about and what it returns, in two parts if it waits.
+#[test]
+fn calls_are_steps_of_reports() {
+    if !has("gcc") {
+        return;
+    }
+    let text = format!(
+        "{USES}static void *other(void *p) {{ eventfd_write(event, 2); data = 1; return p; }}\n\
+         int main(void) {{ set = epoll_create1(0); event = eventfd(0, EFD_NONBLOCK); watch(event);\n\
+         pthread_t t; pthread_create(&t, 0, other, 0); eventfd_t n; eventfd_read(event, &n);\n\
+         int found = next(-1); srand(1); FILE *f = fopen(\"/dev/null\", \"r\"); fgetc(f);\n\
+         assert(found != event); pthread_join(t, 0); return 0; }}\n"
+    );
+    let (_, report) = run(&program("loop_report", &text), &[]);
+    let steps = report["violation"]["trace"].as_array().expect("steps");
+    let texts: Vec<&str> = steps.iter().filter_map(|step| step["text"].as_str()).collect();
+    let expected = [
+        "epoll_create -> 3",
+        "eventfd -> 4",
+        "epoll_ctl 3 adds eventfd 4 -> 0",
+        "read eventfd 4 -> EAGAIN",
+        "epoll_wait 3: waits",
+        "write eventfd 4 -> 8",
+        "epoll_wait 3 -> 1",
+        "srand",
+        "open -> 5",
+        "fgetc",
+    ];
+    assert_eq!(texts, expected, "{report}");
+
+    let text = format!(
+        "{USES}int main(void) {{ set = epoll_create1(0); event = eventfd(0, 0); watch(event); next(-1); return 0; }}\n"
+    );
+    let (_, report) = run(&program("loop_deadlock", &text), &[]);
+    let why = report["violation"]["message"].as_str().expect("a message");
+    assert!(why.starts_with("deadlock: main waits in epoll_wait 3 at "), "{why}");
+}

@@ -19,6 +19,6 @@ pub use options::{
 };
 pub use quantity::{parse_threads, parse_time};
 pub use report::{
-    Access, Event, Evidence, Found, Halt, Kind, Module, Other, Panic, Place, Row, Source, Standing,
-    Stronger, Thread, Trouble, Waits,
+    Access, Call, Event, Evidence, Found, Halt, Kind, Module, Other, Panic, Place, Row, Source,
+    Standing, Stronger, Thread, Trouble, Waits,
 };

@@ -218,6 +218,8 @@ record! {
         pub threads: Vec<Thread>,
         /// The steps.
         pub events: Vec<Event>,
+        /// Calls of the kernel and the C library that steps belong to.
+        pub calls: Vec<Call>,
         /// The panics of a Rust program, in their order.
         pub panics: Vec<Panic>,
     }
@@ -295,6 +297,19 @@ record! {
         pub holder: Option<usize>,
         /// The calls that led there, the innermost first.
         pub frames: Vec<u64>,
+        /// The call that it is in, among those of the execution.
+        pub call: Option<usize>,
+    }
+}
+
+record! {
+    /// A call that several steps may belong to.
+    #[derive(Debug)]
+    pub struct Call {
+        /// Its name and what it is about.
+        pub text: String,
+        /// What it returned, if it did.
+        pub result: Option<i64>,
     }
 }
 
@@ -328,6 +343,8 @@ record! {
         pub source: Option<Source>,
         /// The calls that led there, the innermost first.
         pub frames: Vec<u64>,
+        /// The call that it belongs to, among those of the execution.
+        pub call: Option<usize>,
     }
 }
 
@@ -401,8 +418,14 @@ mod tests {
         };
         let access =
             |write| Access { thread: 1, pc: 2, write, address: 3, step: 4, frames: vec![] };
-        let waits =
-            Waits { action: "lock".into(), pc: 1, address: 2, holder: Some(0), frames: vec![3] };
+        let waits = Waits {
+            action: "lock".into(),
+            pc: 1,
+            address: 2,
+            holder: Some(0),
+            frames: vec![3],
+            call: None,
+        };
         let source = Source { stale: true, fails: false, read: None, newest: Some(1), value: 9 };
         let event = Event {
             thread: 0,
@@ -418,6 +441,7 @@ mod tests {
             preemption: true,
             source: Some(source),
             frames: vec![7],
+            call: Some(0),
         };
         let found = Found {
             seconds: 0.25,
@@ -441,6 +465,7 @@ mod tests {
                     waits: Some(waits),
                 }],
                 events: vec![event],
+                calls: vec![Call { text: "read".into(), result: Some(-11) }],
                 panics: vec![Panic { thread: 0, message: "m".into(), place }],
             }),
             ..Found::without_report(Halt::Failure)

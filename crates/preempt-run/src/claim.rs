@@ -4,10 +4,10 @@
 //! violations, the plain accesses that were found to race. Where no race exists, switching threads at
 //! these points loses nothing.
 
+use crate::fold;
 use crate::run::Options;
 use crate::shown;
 use crate::stale;
-use crate::std_calls;
 use crate::symbols::{Line, Symbols};
 use crate::waiting::{waiting, waits};
 use crate::words::{self, Names, at};
@@ -81,11 +81,12 @@ fn verdict(options: &Options, found: &Found, violated: bool) -> Verdict {
     if violated {
         return Verdict::Violated;
     }
-    if found.unsupported.is_some()
-        || found.nondeterministic
-        || found.evidence.is_some() && options.search.replay.is_none()
-    {
+    if found.unsupported.is_some() || found.nondeterministic {
         return Verdict::Inconclusive(Stop::Unsupported);
+    }
+    if let Some(evidence) = found.evidence.as_ref().filter(|_| options.search.replay.is_none()) {
+        let is_long = evidence.kind == Kind::StepLimit;
+        return Verdict::Inconclusive(if is_long { Stop::Depth } else { Stop::Unsupported });
     }
     match found.halt {
         Halt::Done if options.search.replay.is_some() => Verdict::Inconclusive(Stop::Sampling),
@@ -530,7 +531,7 @@ fn trace(evidence: &Evidence, symbols: &Symbols, threads: &[String]) -> Trace {
         })
         .collect();
     let mut hidden = shown::hidden(&evidence.events, symbols);
-    let mut calls = std_calls::calls(&evidence.events, symbols);
+    let mut calls = fold::calls(evidence, symbols);
     if let Some([earlier, later]) = &evidence.race {
         // Accesses are no scheduling points. The execution ends with the second one.
         let place = at(symbols.place(earlier.pc, &earlier.frames).as_ref());
@@ -551,7 +552,7 @@ fn trace(evidence: &Evidence, symbols: &Symbols, threads: &[String]) -> Trace {
         calls.push(None);
     }
     let steps = shown::keep(steps.into_iter().zip(calls).collect(), &hidden);
-    let mut steps = std_calls::fold(steps);
+    let mut steps = fold::fold(steps, &evidence.calls);
     if steps.iter().any(|step| step.file != steps[0].file) {
         for step in steps.iter_mut().filter(|step| !step.file.is_empty()) {
             let file = step.file.rsplit('/').next().unwrap_or_default();

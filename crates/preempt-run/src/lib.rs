@@ -14,6 +14,7 @@
 mod calls;
 mod claim;
 pub mod compile;
+mod fold;
 mod opaque;
 mod pauses;
 mod references;

@@ -1,12 +1,11 @@
 //! Calls into Rust's standard library: each is one thing that the program does, whatever it takes std to do it.
 //!
 //! A lock of std is a number and a futex, a channel is a list of blocks; one call takes from one to hundreds of steps. What a
-//! thread does in a row within one call is shown as one step with the name of the function. What is stale is shown as
+//! thread does in a row within one call is shown as one step with the name of the function (`fold.rs`). What is stale is shown as
 //! it is. Which thread holds a lock is read off the values of its number, as std defines them.
 
 use crate::symbols::{Line, Symbols};
-use crate::words::{ARC_COUNT, Names};
-use preempt_core::{Change, TraceStep};
+use crate::words::Names;
 use preempt_exchange::{Event, Evidence, Waits};
 
 /// The function of std that the user's code has called there, as `Mutex::lock`.
@@ -72,46 +71,6 @@ fn is_futex(event: &Event) -> bool {
     let actions =
         ["lock", "unlock", "wait", "wake and lock again", "notify_one", "notify_all", "yield"];
     !event.number && actions.contains(&event.action.as_str())
-}
-
-/// Makes one step of those that a thread takes in a row within one call.
-pub(crate) fn fold(steps: Vec<(TraceStep, Option<String>)>) -> Vec<TraceStep> {
-    let mut folded: Vec<(TraceStep, Option<String>, usize)> = Vec::new();
-    for (mut step, call) in steps {
-        let internal = |name: &str| name.starts_with("0x") || name.starts_with(ARC_COUNT);
-        step.changes.retain(|change| call.is_none() || !internal(&change.name));
-        match folded.last_mut() {
-            Some((last, known, count))
-                if call.is_some()
-                    && *known == call
-                    && (last.pid, last.line, &last.file) == (step.pid, step.line, &step.file) =>
-            {
-                *count += 1;
-                step.changes.into_iter().for_each(|change| add(&mut last.changes, change));
-            }
-            _ => folded.push((step, call, 1)),
-        }
-    }
-    let shown = |(mut step, call, count): (TraceStep, Option<String>, usize)| {
-        match call {
-            // It ends a wait or makes others wait: the name of the function says more.
-            Some(call) if step.text != "sleep" && step.text != "yield" || count > 1 => {
-                let steps = if count > 1 { format!(" ({count} steps)") } else { String::new() };
-                step.text = format!("{call}{steps}");
-            }
-            _ => {}
-        }
-        step
-    };
-    folded.into_iter().map(shown).collect()
-}
-
-/// What was changed before is changed once more.
-fn add(changes: &mut Vec<Change>, change: Change) {
-    match changes.iter_mut().find(|known| known.name == change.name) {
-        Some(known) => known.to = change.to,
-        None => changes.push(change),
-    }
 }
 
 /// The bits of a read-write lock's number that count readers; all of them are set while it is held for writing.

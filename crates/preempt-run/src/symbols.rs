@@ -105,6 +105,19 @@ impl Symbols {
         package.or(innermost).map(|call| call.line())
     }
 
+    /// Where code that is not of the language has called an atomic operation, if what led to `pc` is one.
+    pub(crate) fn atomic_call(&self, pc: u64, frames: &[u64]) -> Option<Line> {
+        for call in self.calls(pc, frames) {
+            match is_of_the_language(&call.file) {
+                false => return Some(call.line()),
+                true if call.function.contains("atomic") => {}
+                // What it does there is about something else.
+                true => return None,
+            }
+        }
+        None
+    }
+
     /// The functions of libraries between the user's code and an operation, and whether any code of the
     /// user's has led to it.
     pub(crate) fn libraries(&self, pc: u64, frames: &[u64]) -> (Vec<String>, bool) {
@@ -118,12 +131,12 @@ impl Symbols {
         (functions, false)
     }
 
-    /// The function of Rust's std that code of the user's has called there, or that is called where a value of the user's is
+    /// The function of Rust's std that the user's code or a package has called there, or that is called where a value of theirs is
     /// dropped, if the operation is inside of one.
     pub(crate) fn std_function(&self, pc: u64, frames: &[u64]) -> Option<String> {
         let mut outermost: Option<Call> = None;
         for call in self.calls(pc, frames) {
-            if !is_library(&call.file) {
+            if !is_of_the_language(&call.file) {
                 let in_std = |call: &Call| call.file.contains("library/std/src/");
                 return outermost.filter(in_std).map(|call| call.function);
             }

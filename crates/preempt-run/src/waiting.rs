@@ -18,6 +18,9 @@ fn wait(
     let object = || names.object(waits.address);
     let name = |number: usize| threads.get(number).cloned().unwrap_or_default();
     let place = at(symbols.place(waits.pc, &waits.frames).as_ref());
+    if let Some(call) = waits.call.and_then(|call| evidence.calls.get(call)) {
+        return Some(format!("in {}{place}", call.text));
+    }
     if let (Some(call), None) = (std_calls::call(symbols, waits.pc, &waits.frames), waits.holder) {
         let held = std_calls::holder(evidence, waits, &call).map(|(holder, since)| {
             let since = at(symbols.place(since.pc, &since.frames).as_ref());

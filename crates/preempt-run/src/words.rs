@@ -48,14 +48,9 @@ impl<'a> Names<'a> {
     }
 }
 
-/// The expression that an operation is written with.
+/// The expression that an operation is written with, in the user's code or in that of a package.
 fn expression(event: &Event, symbols: &Symbols) -> Option<String> {
-    // What a library does on behalf of that line is about something else.
-    let (functions, _) = symbols.libraries(event.pc, &event.frames);
-    if functions.iter().any(|name| !name.contains("sync::atomic")) {
-        return None;
-    }
-    let line = symbols.place(event.pc, &event.frames)?;
+    let line = symbols.atomic_call(event.pc, &event.frames)?;
     receiver(&symbols.text(&line)?, line.column, &event.action)
 }
 

@@ -26,15 +26,15 @@ unsafe fn each(
 const NAMES: usize = 0x6600_0000_0000;
 
 /// Begins a call that reads a file of the outside where the last one has ended, whichever thread that was.
-fn hold(descriptor: c_int, pc: usize) -> Option<Held> {
+fn hold(function: &str, descriptor: c_int, pc: usize) -> Option<Held> {
     let is_file = is_program() && runtime().descriptors.is_opened(descriptor);
-    if is_file { hold_name(NAMES + descriptor as usize * 16, pc) } else { None }
+    if is_file { hold_name(function, NAMES + descriptor as usize * 16, pc) } else { None }
 }
 
 library! {
-    fn lseek/3 (pc; descriptor: c_int, offset: i64, from: c_int) -> i64 { let _held = hold(descriptor, pc); }
-    fn lseek64/3 (pc; descriptor: c_int, offset: i64, from: c_int) -> i64 { let _held = hold(descriptor, pc); }
-    fn read/3 (pc; descriptor: c_int, to: *mut c_void, room: usize) -> isize { let _held = hold(descriptor, pc); }
+    fn lseek/3 (pc; descriptor: c_int, offset: i64, from: c_int) -> i64 { let _held = hold(NAME, descriptor, pc); }
+    fn lseek64/3 (pc; descriptor: c_int, offset: i64, from: c_int) -> i64 { let _held = hold(NAME, descriptor, pc); }
+    fn read/3 (pc; descriptor: c_int, to: *mut c_void, room: usize) -> isize { let _held = hold(NAME, descriptor, pc); }
     then length { writes(to, length.max(0) as usize, pc); }
     fn pread/4 (pc; descriptor: c_int, to: *mut c_void, room: usize, offset: i64) -> isize {}
     then length { writes(to, length.max(0) as usize, pc); }
@@ -42,7 +42,7 @@ library! {
     then length { writes(to, length.max(0) as usize, pc); }
     fn recv/4 (pc; descriptor: c_int, to: *mut c_void, room: usize, flags: c_int) -> isize {}
     then length { writes(to, length.max(0) as usize, pc); }
-    fn readv/3 (pc; descriptor: c_int, list: *const libc::iovec, count: c_int) -> isize { let _held = hold(descriptor, pc); }
+    fn readv/3 (pc; descriptor: c_int, list: *const libc::iovec, count: c_int) -> isize { let _held = hold(NAME, descriptor, pc); }
     then length { each(list, count, length.max(0) as usize, |at, size| writes(at, size, pc)); }
     fn write/3 (pc; descriptor: c_int, from: *const c_void, size: usize) -> isize { reads(from, size, pc); }
     fn pwrite/4 (pc; descriptor: c_int, from: *const c_void, size: usize, offset: i64) -> isize {

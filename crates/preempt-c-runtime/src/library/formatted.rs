@@ -119,7 +119,7 @@ library! {
     fn vprintf/2 (pc; format: *const c_char, list: List) -> c_int { follow(format, list, pc); }
     fn vfprintf/3 (pc; file: *mut FILE, format: *const c_char, list: List) -> c_int {
         follow(format, list, pc);
-        let _held = hold(file, pc);
+        let _held = hold(NAME, file, pc);
     }
     fn vdprintf/3 (pc; descriptor: c_int, format: *const c_char, list: List) -> c_int { follow(format, list, pc); }
     fn vsprintf/3 (pc; to: *mut c_char, format: *const c_char, list: List) -> c_int { follow(format, list, pc); }

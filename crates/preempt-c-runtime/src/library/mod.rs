@@ -37,6 +37,9 @@ macro_rules! library {
                 fn $name($($argument: $type),*) $(-> $result)?;
             }
 
+            #[allow(dead_code, reason = "of calls that take several steps")]
+            const NAME: &str = stringify!($name);
+
             #[unsafe(naked)]
             #[unsafe(export_name = concat!("__wrap_", stringify!($name)))]
             extern "C" fn entry() {

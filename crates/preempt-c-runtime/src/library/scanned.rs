@@ -84,12 +84,12 @@ library! {
     }
     then done { follow(format, arguments, done, pc); }
     fn vfscanf/3 (pc; file: *mut FILE, format: *const c_char, list: List) -> c_int {
-        let _held = hold(file, pc);
+        let _held = hold(NAME, file, pc);
         let arguments = *list;
     }
     then done { follow(format, arguments, done, pc); }
     fn vscanf/2 (pc; format: *const c_char, list: List) -> c_int {
-        let _held = hold(stdin, pc);
+        let _held = hold(NAME, stdin, pc);
         let arguments = *list;
     }
     then done { follow(format, arguments, done, pc); }
@@ -99,12 +99,12 @@ library! {
     }
     then done { follow(format, arguments, done, pc); }
     fn __isoc99_vfscanf/3 (pc; file: *mut FILE, format: *const c_char, list: List) -> c_int {
-        let _held = hold(file, pc);
+        let _held = hold(NAME, file, pc);
         let arguments = *list;
     }
     then done { follow(format, arguments, done, pc); }
     fn __isoc99_vscanf/2 (pc; format: *const c_char, list: List) -> c_int {
-        let _held = hold(stdin, pc);
+        let _held = hold(NAME, stdin, pc);
         let arguments = *list;
     }
     then done { follow(format, arguments, done, pc); }

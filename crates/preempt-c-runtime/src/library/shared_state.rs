@@ -67,17 +67,17 @@ library! {
     // One buffer for all. Time zones are looked up under a lock.
     fn localtime/1 (pc; time: *const libc::time_t) -> *mut libc::tm {
         reads(time, size_of::<libc::time_t>(), pc);
-        let _held = hold_name(TIME, pc);
+        let _held = hold_name(NAME, TIME, pc);
     }
     then found { if !found.is_null() { writes(found, size_of::<libc::tm>(), pc); } }
     fn gmtime/1 (pc; time: *const libc::time_t) -> *mut libc::tm {
         reads(time, size_of::<libc::time_t>(), pc);
-        let _held = hold_name(TIME, pc);
+        let _held = hold_name(NAME, TIME, pc);
     }
     then found { if !found.is_null() { writes(found, size_of::<libc::tm>(), pc); } }
     fn ctime/1 (pc; time: *const libc::time_t) -> *mut c_char {
         reads(time, size_of::<libc::time_t>(), pc);
-        let _held = hold_name(TIME, pc);
+        let _held = hold_name(NAME, TIME, pc);
     }
     then found { has_written_string(found, pc); }
     fn asctime/1 (pc; time: *const libc::tm) -> *mut c_char { reads(time, size_of::<libc::tm>(), pc); }
@@ -85,17 +85,17 @@ library! {
     fn localtime_r/2 (pc; time: *const libc::time_t, to: *mut libc::tm) -> *mut libc::tm {
         reads(time, size_of::<libc::time_t>(), pc);
         writes(to, size_of::<libc::tm>(), pc);
-        let _held = hold_name(TIME, pc);
+        let _held = hold_name(NAME, TIME, pc);
     }
     fn gmtime_r/2 (pc; time: *const libc::time_t, to: *mut libc::tm) -> *mut libc::tm {
         reads(time, size_of::<libc::time_t>(), pc);
         writes(to, size_of::<libc::tm>(), pc);
-        let _held = hold_name(TIME, pc);
+        let _held = hold_name(NAME, TIME, pc);
     }
 
     fn ctime_r/2 (pc; time: *const libc::time_t, to: *mut c_char) -> *mut c_char {
         reads(time, size_of::<libc::time_t>(), pc);
-        let _held = hold_name(TIME, pc);
+        let _held = hold_name(NAME, TIME, pc);
     }
     then found { has_written_string(found, pc); }
     fn asctime_r/2 (pc; time: *const libc::tm, to: *mut c_char) -> *mut c_char {
@@ -104,19 +104,19 @@ library! {
     then found { has_written_string(found, pc); }
     fn mktime/1 (pc; time: *mut libc::tm) -> libc::time_t {
         writes(time, size_of::<libc::tm>(), pc);
-        let _held = hold_name(TIME, pc);
+        let _held = hold_name(NAME, TIME, pc);
     }
     fn strftime/4 (pc; to: *mut c_char, room: usize, format: *const c_char, time: *const libc::tm) -> usize {
         reads_string(format, usize::MAX, pc);
         reads(time, size_of::<libc::tm>(), pc);
-        let _held = hold_name(TIME, pc);
+        let _held = hold_name(NAME, TIME, pc);
     }
     then length { writes(to, room.min(length + 1), pc); }
 
-    fn rand/0 (pc;) -> c_int { let _held = hold_name(RANDOM, pc); }
-    fn random/0 (pc;) -> c_long { let _held = hold_name(RANDOM, pc); }
-    fn srand/1 (pc; seed: c_uint) { let _held = hold_name(RANDOM, pc); }
-    fn srandom/1 (pc; seed: c_uint) { let _held = hold_name(RANDOM, pc); }
+    fn rand/0 (pc;) -> c_int { let _held = hold_name(NAME, RANDOM, pc); }
+    fn random/0 (pc;) -> c_long { let _held = hold_name(NAME, RANDOM, pc); }
+    fn srand/1 (pc; seed: c_uint) { let _held = hold_name(NAME, RANDOM, pc); }
+    fn srandom/1 (pc; seed: c_uint) { let _held = hold_name(NAME, RANDOM, pc); }
     fn rand_r/1 (pc; seed: *mut c_uint) -> c_int { writes(seed, size_of::<c_uint>(), pc); }
     fn drand48/0 (pc;) -> c_double { NUMBERS.changed(pc); }
     fn lrand48/0 (pc;) -> c_long { NUMBERS.changed(pc); }

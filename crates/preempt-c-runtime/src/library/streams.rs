@@ -8,7 +8,8 @@ use super::{has_written_string, library, reads, reads_string, writes};
 use crate::arena;
 use crate::descriptors::{When, lock, unlock};
 use crate::entry::is_program;
-use crate::runtime::inside;
+use crate::runtime::{inside, runtime};
+use crate::served;
 use libc::FILE;
 use std::ffi::{c_char, c_int, c_long, c_void};
 
@@ -30,86 +31,96 @@ unsafe extern "C" {
 pub(super) struct Held {
     name: usize,
     pc: usize,
+    call: Option<usize>,
 }
 
-/// Begins a call on a stream.
-pub(super) fn hold(file: *mut FILE, pc: usize) -> Option<Held> {
+/// Begins a call of a function on a stream.
+pub(super) fn hold(function: &str, file: *mut FILE, pc: usize) -> Option<Held> {
     // SAFETY: reads a variable that the C library sets once.
     let is_input = file == unsafe { stdin };
     match file as usize {
-        _ if is_input => hold_name(INPUT, pc),
-        address if arena::contains(address) => hold_name(NAMES + (address - arena::BASE), pc),
+        _ if is_input => hold_name(function, INPUT, pc),
+        address if arena::contains(address) => {
+            hold_name(function, NAMES + (address - arena::BASE), pc)
+        }
         _ => None,
     }
 }
 
-/// Begins a call on what has this name.
-pub(super) fn hold_name(name: usize, pc: usize) -> Option<Held> {
+/// Begins a call of a function on what has this name.
+pub(super) fn hold_name(function: &str, name: usize, pc: usize) -> Option<Held> {
     if !is_program() {
         return None;
     }
-    inside(|_| lock(name, When::Scheduled, pc));
-    Some(Held { name, pc })
+    let call = inside(|runtime| {
+        let call = served::begin(runtime, |_| function.into());
+        lock(name, When::Scheduled, pc);
+        call
+    });
+    Some(Held { name, pc, call })
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        inside(|_| unlock(self.name, self.pc));
+        inside(|_| {
+            unlock(self.name, self.pc);
+            served::end(runtime(), self.call, None);
+        });
     }
 }
 
 library! {
     fn fputs/2 (pc; text: *const c_char, file: *mut FILE) -> c_int {
         reads_string(text, usize::MAX, pc);
-        let _held = hold(file, pc);
+        let _held = hold(NAME, file, pc);
     }
     fn puts/1 (pc; text: *const c_char) -> c_int { reads_string(text, usize::MAX, pc); }
     fn perror/1 (pc; text: *const c_char) { if !text.is_null() { reads_string(text, usize::MAX, pc); } }
     fn fwrite/4 (pc; from: *const c_void, size: usize, count: usize, file: *mut FILE) -> usize {
         reads(from, size.saturating_mul(count), pc);
-        let _held = hold(file, pc);
+        let _held = hold(NAME, file, pc);
     }
     fn fread/4 (pc; to: *mut c_void, size: usize, count: usize, file: *mut FILE) -> usize {
-        let _held = hold(file, pc);
+        let _held = hold(NAME, file, pc);
     }
     then done { writes(to, size.saturating_mul(done), pc); }
-    fn fgets/3 (pc; to: *mut c_char, room: c_int, file: *mut FILE) -> *mut c_char { let _held = hold(file, pc); }
+    fn fgets/3 (pc; to: *mut c_char, room: c_int, file: *mut FILE) -> *mut c_char { let _held = hold(NAME, file, pc); }
     then done { has_written_string(done, pc); }
     fn getline/3 (pc; at: *mut *mut c_char, room: *mut usize, file: *mut FILE) -> isize {
         writes(at, size_of::<usize>(), pc);
         writes(room, size_of::<usize>(), pc);
-        let _held = hold(file, pc);
+        let _held = hold(NAME, file, pc);
     }
     then length { if length >= 0 { writes(*at, length as usize + 1, pc); } }
     fn getdelim/4 (pc; at: *mut *mut c_char, room: *mut usize, end: c_int, file: *mut FILE) -> isize {
         writes(at, size_of::<usize>(), pc);
         writes(room, size_of::<usize>(), pc);
-        let _held = hold(file, pc);
+        let _held = hold(NAME, file, pc);
     }
     then length { if length >= 0 { writes(*at, length as usize + 1, pc); } }
     // What getline is where functions are inlined.
     fn __getdelim/4 (pc; at: *mut *mut c_char, room: *mut usize, end: c_int, file: *mut FILE) -> isize {
         writes(at, size_of::<usize>(), pc);
         writes(room, size_of::<usize>(), pc);
-        let _held = hold(file, pc);
+        let _held = hold(NAME, file, pc);
     }
     then length { if length >= 0 { writes(*at, length as usize + 1, pc); } }
-    fn fputc/2 (pc; byte: c_int, file: *mut FILE) -> c_int { let _held = hold(file, pc); }
-    fn putc/2 (pc; byte: c_int, file: *mut FILE) -> c_int { let _held = hold(file, pc); }
-    fn fgetc/1 (pc; file: *mut FILE) -> c_int { let _held = hold(file, pc); }
-    fn getc/1 (pc; file: *mut FILE) -> c_int { let _held = hold(file, pc); }
-    fn getchar/0 (pc;) -> c_int { let _held = hold(stdin, pc); }
-    fn ungetc/2 (pc; byte: c_int, file: *mut FILE) -> c_int { let _held = hold(file, pc); }
-    fn fflush/1 (pc; file: *mut FILE) -> c_int { let _held = hold(file, pc); }
-    fn fseek/3 (pc; file: *mut FILE, offset: c_long, from: c_int) -> c_int { let _held = hold(file, pc); }
-    fn fseeko/3 (pc; file: *mut FILE, offset: c_long, from: c_int) -> c_int { let _held = hold(file, pc); }
-    fn ftello/1 (pc; file: *mut FILE) -> c_long { let _held = hold(file, pc); }
-    fn clearerr/1 (pc; file: *mut FILE) { let _held = hold(file, pc); }
-    fn rewind/1 (pc; file: *mut FILE) { let _held = hold(file, pc); }
-    fn ftell/1 (pc; file: *mut FILE) -> c_long { let _held = hold(file, pc); }
-    fn feof/1 (pc; file: *mut FILE) -> c_int { let _held = hold(file, pc); }
-    fn ferror/1 (pc; file: *mut FILE) -> c_int { let _held = hold(file, pc); }
-    fn fclose/1 (pc; file: *mut FILE) -> c_int { let _held = hold(file, pc); }
+    fn fputc/2 (pc; byte: c_int, file: *mut FILE) -> c_int { let _held = hold(NAME, file, pc); }
+    fn putc/2 (pc; byte: c_int, file: *mut FILE) -> c_int { let _held = hold(NAME, file, pc); }
+    fn fgetc/1 (pc; file: *mut FILE) -> c_int { let _held = hold(NAME, file, pc); }
+    fn getc/1 (pc; file: *mut FILE) -> c_int { let _held = hold(NAME, file, pc); }
+    fn getchar/0 (pc;) -> c_int { let _held = hold(NAME, stdin, pc); }
+    fn ungetc/2 (pc; byte: c_int, file: *mut FILE) -> c_int { let _held = hold(NAME, file, pc); }
+    fn fflush/1 (pc; file: *mut FILE) -> c_int { let _held = hold(NAME, file, pc); }
+    fn fseek/3 (pc; file: *mut FILE, offset: c_long, from: c_int) -> c_int { let _held = hold(NAME, file, pc); }
+    fn fseeko/3 (pc; file: *mut FILE, offset: c_long, from: c_int) -> c_int { let _held = hold(NAME, file, pc); }
+    fn ftello/1 (pc; file: *mut FILE) -> c_long { let _held = hold(NAME, file, pc); }
+    fn clearerr/1 (pc; file: *mut FILE) { let _held = hold(NAME, file, pc); }
+    fn rewind/1 (pc; file: *mut FILE) { let _held = hold(NAME, file, pc); }
+    fn ftell/1 (pc; file: *mut FILE) -> c_long { let _held = hold(NAME, file, pc); }
+    fn feof/1 (pc; file: *mut FILE) -> c_int { let _held = hold(NAME, file, pc); }
+    fn ferror/1 (pc; file: *mut FILE) -> c_int { let _held = hold(NAME, file, pc); }
+    fn fclose/1 (pc; file: *mut FILE) -> c_int { let _held = hold(NAME, file, pc); }
     fn fopen/2 (pc; path: *const c_char, mode: *const c_char) -> *mut FILE {
         reads_string(path, usize::MAX, pc);
         reads_string(mode, usize::MAX, pc);

@@ -122,7 +122,10 @@ impl<'a> List<'a> {
         };
         if answer.threads < 2
             && options.search.replay.is_none()
-            && answer.claim.verdict == Verdict::Inconclusive(Stop::Unsupported)
+            && matches!(
+                answer.claim.verdict,
+                Verdict::Inconclusive(Stop::Unsupported | Stop::Depth)
+            )
             && let Some(claim) = plain::run(&options, &answer.claim.property)
         {
             answer.claim = claim;

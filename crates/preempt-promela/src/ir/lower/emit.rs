@@ -187,7 +187,11 @@ fn action_kind(
     let mut guard = lowering.constant(1);
     match action {
         Action::Condition(e) => {
-            guard = lowering.value(e, process)?;
+            // The number of a process that is started is not 0.
+            guard = match e.kind {
+                ExprKind::Run { .. } => lowering.constant(1),
+                _ => lowering.value(e, process)?,
+            };
             start_processes(lowering, index, e, ops)?;
         }
         Action::Assign(place, value) => {
