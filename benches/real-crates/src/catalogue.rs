@@ -21,8 +21,12 @@ pub(crate) struct Crate {
     pub(crate) prefixes: &'static [&'static str],
     /// Crates it depends on that use the tool themselves, with their versions.
     pub(crate) with: &'static [(&'static str, &'static str)],
+    /// Crates it depends on that use the tool in their own tests only, and are changed to use it in others', too.
+    pub(crate) exposed: &'static [(&'static str, &'static str)],
     /// What distinguishes it from another entry for the same crate.
     pub(crate) part: &'static str,
+    /// What has to be known to read its numbers.
+    pub(crate) remark: &'static str,
 }
 
 impl Crate {
@@ -46,7 +50,9 @@ const PLAIN: Crate = Crate {
     test: None,
     prefixes: &[],
     with: &[],
+    exposed: &[],
     part: "",
+    remark: "",
 };
 
 /// loom itself: its own integration tests, over either tool.
@@ -143,6 +149,12 @@ const CORDYCEPS: (&str, &str) = ("cordyceps", "0.3.5");
 /// Switches of single crates. All of them are on for each of these, so that what they depend on is compiled once.
 const OWN: &str = "multishot_loom --cfg diatomic_waker_loom --cfg async_event_loom --cfg st3_loom";
 
+/// Of a crate whose garbage collector no tool controls.
+const COLLECTOR: &str = "The list of collectors, their states and the epoch are in statics that are atomics of std, also \
+    under loom, and are kept from execution to execution. Which thread frees what, and who finds a fence on its way, depends on \
+    them. preempt says that threads share something that it does not see, and gives no verdict on two models; loom calls all \
+    three explored after one execution each.";
+
 /// Crates that preempt was first tried on when it was otherwise finished, in the order of their table.
 pub(crate) const FURTHER: &[Crate] = &[
     Crate { name: "saa", version: "5.6.2", cfg: OWN, features: &["loom"], ..PLAIN },
@@ -168,7 +180,15 @@ pub(crate) const FURTHER: &[Crate] = &[
         part: "-shuttle",
         ..PLAIN
     },
-    Crate { name: "sdd", version: "4.8.11", cfg: OWN, features: &["loom"], with: &[SAA], ..PLAIN },
+    Crate {
+        name: "sdd",
+        version: "4.8.11",
+        cfg: OWN,
+        features: &["loom"],
+        with: &[SAA],
+        remark: COLLECTOR,
+        ..PLAIN
+    },
     Crate { name: "cordyceps", version: "0.3.5", ..PLAIN },
     Crate { name: "tachyonix", version: "0.3.1", cfg: "tachyonix_loom", ..PLAIN },
     Crate {
@@ -177,9 +197,18 @@ pub(crate) const FURTHER: &[Crate] = &[
         cfg: OWN,
         features: &["loom"],
         with: &[SAA, SDD],
+        remark: "Built on sdd, whose collector is in atomics of std: see there. The bitmaps of its buckets are atomics of std, \
+            too. Where a thread does different things after the same observations, preempt explores schedules one by one and \
+            gives no verdict; loom calls all models explored, those of `HashIndex` after one execution each.",
         ..PLAIN
     },
-    Crate { name: "maitake-sync", version: "0.3.0", with: &[CORDYCEPS], ..PLAIN },
+    Crate {
+        name: "maitake-sync",
+        version: "0.3.0",
+        with: &[CORDYCEPS],
+        remark: "loom's two failures are its limit of 1,000 branches, reached by threads that wait.",
+        ..PLAIN
+    },
     Crate {
         name: "arcshift",
         version: "0.4.10",
@@ -188,10 +217,20 @@ pub(crate) const FURTHER: &[Crate] = &[
         features: &["shuttle"],
         // One of its others takes minutes, and there are many.
         prefixes: &["tests::simple::"],
+        remark: "Only the tests in `simple`: single ones of the others take minutes.",
         ..PLAIN
     },
     Crate { name: "boxcar", version: "0.2.14", features: &["loom"], test: Some("loom"), ..PLAIN },
-    Crate { name: "relay_channel", version: "0.1.2", with: &[TOKIO], ..PLAIN },
+    Crate {
+        name: "relay_channel",
+        version: "0.1.2",
+        exposed: &[TOKIO],
+        remark: "The crate's own instructions ask for a tokio that is under control of loom in the tests of others, too: \
+            `all(test, loom)` is replaced by `loom` in the published one, for both tools. tokio counts waiting receivers in \
+            an atomic of std there; where two threads come to it, preempt sees that they share something that it does not \
+            see, and gives no verdict.",
+        ..PLAIN
+    },
     Crate { name: "burstq", version: "0.2.0", ..PLAIN },
     Crate { name: "swap-buffer-queue", version: "0.2.1", ..PLAIN },
 ];

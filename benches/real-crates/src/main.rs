@@ -74,6 +74,7 @@ fn main() -> Result<()> {
         };
         sections.push(Section {
             title: format!("{} {}", krate.label(), krate.version),
+            remark: krate.remark,
             ours: side(Tool::Preempt),
             theirs: side(Tool::Original),
         });
@@ -81,7 +82,7 @@ fn main() -> Result<()> {
     let (title, command) = match arguments.further {
         true => (
             "Further crates' loom and shuttle tests",
-            "cargo run -p bench-real-crates -- --further",
+            "cargo run -p bench-real-crates -- --release --further",
         ),
         false => ("Real crates' loom tests", "cargo run -p bench-real-crates"),
     };

@@ -140,13 +140,18 @@ pub(crate) fn run(
         .stdout(fs::File::create(&log)?)
         .stderr(Stdio::from(fs::File::options().append(true).open(&log)?))
         .spawn()?;
-    // Several models may be in one test; a model may overrun its time by one execution.
+    // Many models may be in one test; a model may overrun its time by one execution.
     let limit = Duration::from_secs(options.seconds * 8 + 30);
+    let (mut models, mut last) = (0, begin);
     let status = loop {
         if let Some(status) = child.try_wait()? {
             break Some(status);
         }
-        if begin.elapsed() > limit {
+        let done = fs::metadata(&report).map_or(0, |file| file.len());
+        if done != models {
+            (models, last) = (done, Instant::now());
+        }
+        if last.elapsed() > limit {
             child.kill()?;
             child.wait()?;
             break None;

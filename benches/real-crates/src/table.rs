@@ -6,6 +6,7 @@ use std::fmt::Write;
 /// A section of the table: one crate.
 pub(crate) struct Section {
     pub(crate) title: String,
+    pub(crate) remark: &'static str,
     pub(crate) ours: Result<Vec<Row>, String>,
     pub(crate) theirs: Result<Vec<Row>, String>,
 }
@@ -97,9 +98,13 @@ pub(crate) fn render(sections: &[Section], head: &Head<'_>) -> String {
         let empty = Vec::new();
         let (ours, theirs) =
             (section.ours.as_ref().unwrap_or(&empty), section.theirs.as_ref().unwrap_or(&empty));
+        let remark = match section.remark {
+            "" => String::new(),
+            remark => format!("{remark}\n\n"),
+        };
         let _ = writeln!(
             text,
-            "\n## {}\n\n| model | ours | executions | s | cpu s | original | executions | s | cpu s |\n\
+            "\n## {}\n\n{remark}| model | ours | executions | s | cpu s | original | executions | s | cpu s |\n\
              |---|---|---|---|---|---|---|---|---|",
             section.title
         );

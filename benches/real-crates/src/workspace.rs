@@ -77,6 +77,10 @@ impl Workspace {
             let copy = self.copy(tool, krate.written, other, version)?;
             patches.push_str(&format!("{other} = {{ path = {:?} }}\n", copy.display().to_string()));
         }
+        for (other, version) in krate.exposed {
+            let copy = self.expose(&self.copy(tool, krate.written, other, version)?)?;
+            patches.push_str(&format!("{other} = {{ path = {:?} }}\n", copy.display().to_string()));
+        }
         let manifest = folder.join("Cargo.toml");
         let text = fs::read_to_string(&manifest)? + &patches;
         fs::write(manifest, text)?;
@@ -159,6 +163,18 @@ impl Workspace {
         Ok(folder)
     }
 
+    /// A copy of such a copy whose loom is not for its own tests only.
+    fn expose(&self, folder: &Path) -> Result<PathBuf> {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        let exposed = folder.with_file_name(format!("{name}-exposed"));
+        copy_folder(folder, &exposed)?;
+        let manifest = fs::read_to_string(folder.join("Cargo.toml"))?;
+        let (before, after) = ("dev-dependencies.loom]", "dependencies.loom]");
+        fs::write(exposed.join("Cargo.toml"), manifest.replace(before, after))?;
+        expose_sources(&exposed.join("src"))?;
+        Ok(exposed)
+    }
+
     fn write_counted_loom(&self) -> Result<()> {
         let folder = self.folder.join("counted-loom");
         fs::create_dir_all(folder.join("src"))?;
@@ -213,6 +229,30 @@ fn without_benchmarks(manifest: &str) -> String {
     text
 }
 
+/// Replaces the condition in all sources, but where it is about a module of tests.
+fn expose_sources(folder: &Path) -> Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            expose_sources(&path)?;
+            continue;
+        }
+        let Ok(text) = fs::read_to_string(&path) else { continue };
+        let changed = exposed(&text);
+        if changed != text {
+            fs::write(&path, changed)?;
+        }
+    }
+    Ok(())
+}
+
+fn exposed(text: &str) -> String {
+    let (tests, kept) =
+        ("#[cfg(all(test, loom))]\nmod tests", "#[cfg(all(test, any(loom)))]\nmod tests");
+    let text = text.replace(tests, kept);
+    text.replace("all(test, loom)", "loom").replace("all(loom, test)", "loom")
+}
+
 fn is_different(a: &Path, b: &Path) -> Result<bool> {
     Ok(!b.exists() || fs::read(a)? != fs::read(b)?)
 }
@@ -242,6 +282,15 @@ mod tests {
                         version = \"1\"\n\n[features]\n";
         let expected = "[package]\nname = \"a\"\n\n[features]\n";
         assert_eq!(without_benchmarks(manifest), expected);
+    }
+
+    #[test]
+    fn conditions_are_exposed() {
+        let text = "#[cfg(not(all(test, loom)))]\nmod std;\n#[cfg(all(loom, test))]\nuse a;\n\
+                    #[cfg(all(test, loom))]\nmod tests {}\n";
+        let expected = "#[cfg(not(loom))]\nmod std;\n#[cfg(loom)]\nuse a;\n\
+                        #[cfg(all(test, any(loom)))]\nmod tests {}\n";
+        assert_eq!(exposed(text), expected);
     }
 
     #[test]

@@ -12,6 +12,13 @@ use std::task::{Context, Poll, Wake, Waker};
 /// Wakes the thread that runs a future.
 struct Woken(Token);
 
+impl Woken {
+    /// Made here, and not at a line of the test: no binding there has its name.
+    fn new() -> Arc<Self> {
+        Arc::new(Woken(Token::new()))
+    }
+}
+
 impl Wake for Woken {
     #[track_caller]
     fn wake(self: Arc<Self>) {
@@ -31,7 +38,7 @@ pub fn block_on<F>(future: F) -> F::Output
 where
     F: Future,
 {
-    let woken = Arc::new(Woken(Token::new()));
+    let woken = Woken::new();
     let waker = Waker::from(woken.clone());
     let mut context = Context::from_waker(&waker);
     let mut future = pin!(future);

@@ -85,6 +85,7 @@ impl Builder {
                 file.display()
             );
         }
+        preempt::facade::belongs_to_library(file!());
         self.to_check().test(model);
     }
 

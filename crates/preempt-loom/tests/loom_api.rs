@@ -317,3 +317,34 @@ fn a_weak_compare_exchange_does_not_fail_for_no_reason() {
         assert_eq!(number.compare_exchange_weak(0, 1, AcqRel, Relaxed), Ok(0));
     });
 }
+
+/// Reports show lines of the test, also where std wakes a thread, or something of ours waits for it.
+#[cfg(feature = "futures")]
+#[test]
+fn steps_are_at_lines_of_the_test() {
+    use loom::future::{AtomicWaker, block_on};
+    let text = failure(|| {
+        let shared = Arc::new((AtomicWaker::new(), AtomicUsize::new(0), Notify::new()));
+        let theirs = shared.clone();
+        let thread = thread::spawn(move || {
+            theirs.1.store(1, Release);
+            theirs.0.wake();
+            theirs.2.notify();
+        });
+        let seen = block_on(std::future::poll_fn(|context| {
+            shared.0.register_by_ref(context.waker());
+            match shared.1.load(Acquire) {
+                0 => std::task::Poll::Pending,
+                seen => std::task::Poll::Ready(seen),
+            }
+        }));
+        shared.2.wait();
+        thread.join().unwrap();
+        assert_eq!(seen, 2, "on purpose");
+    });
+    assert!(text.contains("on purpose") && text.contains("loom_api.rs)\n"), "{text}");
+    let made = text.lines().find(|line| line.starts_with("made: ")).unwrap_or_default();
+    let made = made.split(", ").filter(|place| !place.contains("loom_api.rs:"));
+    assert_eq!(made.count(), 0, "{text}");
+    assert!(!text.contains("/src/"), "{text}");
+}

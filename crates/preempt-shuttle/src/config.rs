@@ -42,6 +42,7 @@ impl Config {
     pub(crate) fn to_check(&self) -> Check {
         const SMALLEST_STACK: usize = 256 << 10;
         const LONG: Duration = Duration::from_secs(3600);
+        preempt::facade::belongs_to_library(file!());
         // As in shuttle, every ordering is SeqCst.
         let check = Check::new()
             .memory(preempt::Memory::Sc)

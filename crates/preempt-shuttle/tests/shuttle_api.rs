@@ -350,3 +350,26 @@ fn failures_are_said_in_shuttles_words() {
     });
     assert!(text.contains("tried to acquire a RwLock it already holds"), "{text}");
 }
+
+/// Reports show lines of the test, also where tasks wait for each other inside of ours.
+#[test]
+fn steps_are_at_lines_of_the_test() {
+    let text = failure(|| {
+        check_dfs(
+            || {
+                let semaphore = Arc::new(BatchSemaphore::new(0, Fairness::StrictlyFair));
+                let theirs = semaphore.clone();
+                let task = future::spawn(async move {
+                    theirs.acquire(1).await.unwrap();
+                    7
+                });
+                semaphore.release(1);
+                let number = future::block_on(async move { task.await.unwrap() });
+                assert_eq!(number, 8, "on purpose");
+            },
+            None,
+        );
+    });
+    assert!(text.contains("on purpose") && text.contains("shuttle_api.rs)\n"), "{text}");
+    assert!(!text.contains("/src/"), "{text}");
+}

@@ -33,7 +33,9 @@ impl Environment {
     /// Reads the variables. Panics if a value makes no sense: whoever set it wants to know.
     #[track_caller]
     pub(crate) fn read() -> Self {
-        match Self::from_lookup(|name| std::env::var(name).ok()) {
+        // What is no Unicode makes no sense as a number, and must not be ignored either.
+        let get = |name: &str| Some(std::env::var_os(name)?.to_string_lossy().into_owned());
+        match Self::from_lookup(get) {
             Ok(environment) => environment,
             Err(message) => panic!("preempt: {message}"),
         }
@@ -46,7 +48,8 @@ impl Environment {
         };
         let number = |name: &str| {
             let value = get(name)?;
-            let parsed = value.trim().parse::<u32>().ok();
+            let least = u32::from(name == "PREEMPT_THREADS");
+            let parsed = value.trim().parse::<u32>().ok().filter(|&number| number >= least);
             if parsed.is_none() {
                 bad(name, &value);
             }
@@ -76,7 +79,7 @@ impl Environment {
             stale: number("PREEMPT_STALE"),
             memory,
             time,
-            threads: number("PREEMPT_THREADS").map(|n| n as usize).filter(|&n| n > 0),
+            threads: number("PREEMPT_THREADS").map(|n| n as usize),
             report: get("PREEMPT_REPORT").filter(|s| !s.is_empty()).map(PathBuf::from),
             log: get("PREEMPT_LOG").is_some_and(|value| !value.is_empty() && value != "0"),
         };
@@ -105,9 +108,14 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_an_error() {
-        for (name, value) in
-            [("PREEMPT_PREEMPTIONS", "three"), ("PREEMPT_TIME", "abc"), ("PREEMPT_MEMORY", "tso")]
-        {
+        for (name, value) in [
+            ("PREEMPT_PREEMPTIONS", "three"),
+            ("PREEMPT_STALE", "-1"),
+            ("PREEMPT_TIME", "abc"),
+            ("PREEMPT_TIME", "1h"),
+            ("PREEMPT_MEMORY", "tso"),
+            ("PREEMPT_THREADS", "0"),
+        ] {
             let get = |asked: &str| (asked == name).then(|| value.to_string());
             let error = Environment::from_lookup(get).unwrap_err();
             assert_eq!(error, format!("{name}={value} cannot be parsed"));

@@ -1,6 +1,7 @@
 //! Everything a report needs to know about one failing execution.
 
-use crate::rt::{MemoryError, PanicNote, Runtime, Trouble};
+use crate::places::Places;
+use crate::rt::{MemoryError, PanicNote, Runtime, Shown, Trouble};
 use preempt_explore::{Access, Ending, Event, ObjectId, Replay, Run, Schedule, Site, ThreadId};
 use rustc_hash::FxHashMap;
 
@@ -15,6 +16,8 @@ pub(crate) struct Evidence {
     pub(crate) racy: Vec<RacyAccess>,
     /// Where objects were made.
     pub(crate) origins: FxHashMap<ObjectId, Site>,
+    /// What their numbers stand for, if not for themselves.
+    pub(crate) shown: FxHashMap<ObjectId, Shown>,
     pub(crate) trouble: Option<Trouble>,
     /// The panic that is the failure, if it is one.
     pub(crate) panic: Option<(usize, PanicNote)>,
@@ -24,6 +27,30 @@ pub(crate) struct Evidence {
     pub(crate) diverged: bool,
     pub(crate) stack: usize,
     pub(crate) steps: usize,
+}
+
+impl Evidence {
+    /// Moves all steps to lines of the test.
+    fn show_lines_of_test(&mut self, mut places: Places) {
+        self.origins.retain(|_, site| places.is_of_test(site));
+        for event in &mut self.events {
+            places.come_to(event.step.thread, &mut event.operation.site);
+        }
+        for waiting in &mut self.waiting {
+            places.come_to(ThreadId(waiting.thread as u32), &mut waiting.operation.site);
+        }
+    }
+
+    /// The number of an object as the test knows it.
+    pub(crate) fn number(&self, object: ObjectId, number: u64) -> i128 {
+        match self.shown.get(&object) {
+            Some(Shown::Signed(bits)) => {
+                let unused = 64 - u32::from(*bits);
+                i128::from((number << unused) as i64 >> unused)
+            }
+            _ => i128::from(number),
+        }
+    }
 }
 
 /// A thread that cannot go on.
@@ -64,7 +91,7 @@ pub(crate) fn evidence(runtime: &Runtime, run: Run, driver: &Replay, stack: usiz
         })
         .collect();
     let diverged = driver.misses(&run);
-    Evidence {
+    let mut evidence = Evidence {
         ending: ending(&run),
         schedule: Schedule::of(&run),
         preemptions: run.preemptions,
@@ -74,12 +101,17 @@ pub(crate) fn evidence(runtime: &Runtime, run: Run, driver: &Replay, stack: usiz
         events: renumbered(&run),
         racy: racy(&run),
         origins: runtime.registry.origins.clone(),
+        shown: runtime.registry.shown.clone(),
         trouble: runtime.trouble.clone().map(|trouble| numbered(trouble, &run)),
         waiting,
         diverged,
         stack,
         steps: run.step_limit,
-    }
+    };
+    let spawned = &runtime.registry.spawned;
+    let spawned = spawned.iter().map(|(&id, &site)| (ThreadId(run.ordinal(id) as u32), site));
+    evidence.show_lines_of_test(Places::new(spawned.collect()));
+    evidence
 }
 
 /// How it ended, with threads numbered in the order of spawning.

@@ -94,9 +94,7 @@ pub(crate) fn explore_here(job: &Job<'_>) -> Found {
     };
     let mut notes = Vec::new();
     let unseen = unseen::explore(job, &mut runtime, &mut learnt, &mut statistics);
-    if unseen.is_some() {
-        notes.push(unseen::NOTE.into());
-    }
+    notes.extend(unseen.as_ref().map(unseen::note));
     simplify(job, &mut runtime, &mut learnt, &mut statistics);
     learnt.knowledge = runtime.registry.knowledge.clone();
     if let Some(site) = runtime.weak_ordering.filter(|_| !learnt.rules.rc11) {
@@ -121,7 +119,7 @@ pub(crate) fn explore_here(job: &Job<'_>) -> Found {
         Failure::from_finding(finding, evidence)
     });
     let reason = match halt {
-        _ if unseen.is_some() => unseen,
+        _ if unseen.is_some() => Some(Reason::Unseen),
         _ if outside_change.is_some() => outside_change.map(Reason::Outside),
         Halt::Done if !has_operated => Some(Reason::Nothing),
         Halt::Time => Some(Reason::Time),

@@ -16,6 +16,11 @@ pub fn is_controlled() -> bool {
     rt::is_controlled()
 }
 
+/// The sources beside `file`, which is the caller's `file!()`, belong to a library over this one: no report shows lines of them.
+pub fn belongs_to_library(file: &'static str) {
+    crate::places::belongs_to_library(file);
+}
+
 /// Spawns a thread whose closure need not be `Send`: all threads of an execution run on one
 /// thread of the operating system.
 ///
@@ -126,11 +131,13 @@ pub struct Token(Slot);
 impl Token {
     /// A token that is not there yet.
     #[allow(clippy::new_without_default)]
+    #[track_caller]
     pub fn new() -> Self {
         Token(Slot::new(0))
     }
 
     /// A token that is there already.
+    #[track_caller]
     pub fn given() -> Self {
         Token(Slot::new(1))
     }

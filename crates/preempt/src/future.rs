@@ -120,6 +120,7 @@ pub struct JoinHandle<T> {
 impl<T> Future for JoinHandle<T> {
     type Output = T;
 
+    #[track_caller]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
         let mut state = self.shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         match state.result.take() {

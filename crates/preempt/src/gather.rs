@@ -46,6 +46,7 @@ pub(crate) fn gather_with(
         events: Vec::new(),
         racy: Vec::new(),
         origins: FxHashMap::default(),
+        shown: FxHashMap::default(),
         trouble: None,
         panic: None,
         threads: Vec::new(),

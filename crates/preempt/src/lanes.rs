@@ -1,7 +1,8 @@
 //! One failing execution as a picture: a lane per thread, time from top to bottom.
 
 use crate::evidence::{Evidence, RacyAccess, line_of, writer};
-use crate::naming::binding;
+use crate::naming::{binding, name_of_static};
+use crate::rt::Shown;
 use preempt_core::{Change, Observations, ReadsFrom, Switch, Trace, TraceStep, Value, Waiting};
 use preempt_explore::{Access, Action, Ending, Event, Move, ObjectId, Operation, Site};
 use preempt_report::{Look, lanes};
@@ -16,7 +17,7 @@ const WIDTH: usize = 100;
 /// thread runs first: whoever moves before it has taken the processor from it.
 pub(crate) fn trace(evidence: &Evidence) -> (Trace, Vec<(String, String)>) {
     let Evidence { events, racy, threads, .. } = evidence;
-    let mut names = ObjectNames { origins: evidence.origins.clone(), ..ObjectNames::default() };
+    let mut names = ObjectNames::of(evidence);
     let is_weak = events.iter().any(|e| e.source.is_some_and(|source| source.stale));
     let mut last = 0;
     let mut steps = Vec::with_capacity(events.len() + racy.len());
@@ -47,7 +48,7 @@ pub(crate) fn trace(evidence: &Evidence) -> (Trace, Vec<(String, String)>) {
         last = thread;
         let mut text = names.describe(event, threads);
         if is_weak {
-            text.push_str(&origin(events, event));
+            text.push_str(&origin(evidence, event));
         }
         let uses = |racy: &RacyAccess| racy.creation && racy.cell == event.operation.object;
         if position + 1 == events.len() && racy.iter().any(uses) {
@@ -90,16 +91,17 @@ fn reads(events: &[Event], rows: &[usize]) -> Vec<ReadsFrom> {
 }
 
 /// In an execution that is no interleaving: where a value comes from, and what was missed.
-fn origin(events: &[Event], event: &Event) -> String {
+fn origin(evidence: &Evidence, event: &Event) -> String {
     let Some(source) = event.source else { return String::new() };
-    let site = event.operation.site;
+    let (events, site) = (&evidence.events, event.operation.site);
+    let newest = evidence.number(event.operation.object, source.newest_value);
     let line = |number| writer(events, number).map(|e| line_of(e.operation.site, site));
     let missed = line(source.newest).filter(|_| source.stale);
     match (event.operation.action, missed) {
         _ if source.fails => " for no reason".into(),
-        (Action::Store, Some(other)) => format!(", before {} of {other}", source.newest_value),
+        (Action::Store, Some(other)) => format!(", before {newest} of {other}"),
         (Action::Store, None) => String::new(),
-        (_, Some(other)) => format!(", though {} was stored at {other}", source.newest_value),
+        (_, Some(other)) => format!(", though {newest} was stored at {other}"),
         (_, None) => line(source.read).map(|line| format!(" of {line}")).unwrap_or_default(),
     }
 }
@@ -134,22 +136,39 @@ pub(crate) fn draw(trace: &Trace) -> String {
 }
 
 /// Short names for objects: the binding in whose line they were made, or their kind and a number.
-#[derive(Default)]
-struct ObjectNames {
+struct ObjectNames<'a> {
+    evidence: &'a Evidence,
     names: FxHashMap<ObjectId, String>,
     counts: FxHashMap<String, usize>,
-    origins: FxHashMap<ObjectId, Site>,
     /// Names and places, in the order of first use.
     places: Vec<(String, String)>,
 }
 
-impl ObjectNames {
+impl<'a> ObjectNames<'a> {
+    fn of(evidence: &'a Evidence) -> Self {
+        let (names, counts) = (FxHashMap::default(), FxHashMap::default());
+        ObjectNames { evidence, names, counts, places: Vec::new() }
+    }
+
     fn name(&mut self, object: ObjectId, kind: &'static str) -> String {
         if let Some(name) = self.names.get(&object) {
             return name.clone();
         }
-        let origin = self.origins.get(&object).copied();
-        let binding = origin.and_then(binding);
+        let origin = self.evidence.origins.get(&object).copied();
+        let counts = self.evidence.shown.get(&object) == Some(&Shown::Count);
+        let bound = match origin {
+            Some(site) => binding(site),
+            // Made by the compiler, or outside: the name that it is used by.
+            None => {
+                let uses = self.evidence.events.iter().filter(|e| e.operation.object == object);
+                uses.take(4).find_map(|event| name_of_static(event.operation.site))
+            }
+        };
+        let (binding, kind) = match (bound, counts) {
+            (Some(binding), true) => (Some(format!("{binding}.count")), kind),
+            (None, true) => (None, "count"),
+            (binding, false) => (binding, kind),
+        };
         let is_bound = binding.is_some();
         let base = binding.unwrap_or_else(|| kind.to_string());
         let count = self.counts.entry(base.clone()).or_default();
@@ -176,7 +195,7 @@ impl ObjectNames {
             let name = |at: usize| evidence.threads.get(at).map_or("a thread", |n| n.as_str());
             let what = match operation.object {
                 ObjectId::NONE => action.name().to_string(),
-                object => format!("{}.{}", self.name(object, kind(action)), action.name()),
+                object => phrase(&self.name(object, kind(action)), action),
             };
             let taken = |holder: usize| {
                 let takes = |event: &&Event| {
@@ -214,10 +233,12 @@ impl ObjectNames {
         if !action.is_number() || event.before == event.after {
             return Vec::new();
         }
+        let object = event.operation.object;
         let value = |number: u64| {
+            let number = self.evidence.number(object, number);
             Some(i64::try_from(number).map_or_else(|_| Value::Name(number.to_string()), Value::Int))
         };
-        let name = self.name(event.operation.object, kind(action));
+        let name = self.name(object, kind(action));
         vec![Change { name, from: value(event.before), to: value(event.after) }]
     }
 
@@ -236,17 +257,19 @@ impl ObjectNames {
         }
         let object = self.name(operation.object, kind(action));
         let timeout = event.step.choice == Move::TIMEOUT;
+        let number = |number| self.evidence.number(operation.object, number);
+        let result = number(event.result);
         match action {
-            Action::Load => format!("{object}.load -> {}", event.result),
-            Action::Store => format!("{object}.store({})", operation.first),
-            Action::Update(..) => format!("{object}.{} -> {}", action.name(), event.result),
+            Action::Load => format!("{object}.load -> {result}"),
+            Action::Store => format!("{object}.store({})", number(operation.first)),
+            Action::Update(..) => format!("{object}.{} -> {result}", action.name()),
             Action::CompareExchange | Action::ComparePointer
                 if event.result == operation.first && !event.source.is_some_and(|s| s.fails) =>
             {
                 format!("{object}.compare_exchange succeeds")
             }
             Action::CompareExchange | Action::ComparePointer => {
-                format!("{object}.compare_exchange fails: {}", event.result)
+                format!("{object}.compare_exchange fails: {result}")
             }
             Action::TryLock | Action::TryReadLock | Action::TryWriteLock => {
                 let outcome = if event.result == 1 { "got it" } else { "busy" };
@@ -259,10 +282,28 @@ impl ObjectNames {
             Action::OnceCompleted => {
                 format!("{object}.{} -> {}", action.name(), event.result == 2)
             }
+            Action::OnceEnter if event.result == INITIALISED => format!("{object} is initialised"),
+            Action::OnceEnter if event.result == POISONED && operation.first == 0 => {
+                format!("{object} is poisoned")
+            }
             Action::Reacquire if timeout => format!("{object}: wait ends without notification"),
-            _ if timeout => format!("{object}.{} times out", action.name()),
-            _ => format!("{object}.{}", action.name()),
+            _ if timeout => format!("{} times out", phrase(&object, action)),
+            _ => phrase(&object, action),
         }
+    }
+}
+
+/// What a thread sees that comes to an initialisation which it need not begin.
+const INITIALISED: u64 = 2;
+const POISONED: u64 = 3;
+
+/// What is done to an object: `lock.read`, `arrive at barrier`, `condition: wake and lock again`.
+fn phrase(object: &str, action: Action) -> String {
+    let name = action.name();
+    match name.rsplit_once(' ') {
+        Some((_, "of" | "at" | "from")) => format!("{name} {object}"),
+        Some((_, last)) if !last.starts_with('(') => format!("{object}: {name}"),
+        _ => format!("{object}.{name}"),
     }
 }
 

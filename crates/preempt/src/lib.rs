@@ -81,6 +81,8 @@ mod lazy;
 mod naming;
 #[cfg(feature = "check")]
 mod parallel;
+#[cfg(feature = "check")]
+mod places;
 #[cfg(not(feature = "check"))]
 mod plain;
 #[cfg(feature = "check")]

@@ -8,10 +8,20 @@ use std::path::{Path, PathBuf};
 
 /// The name that the source gives to what is made at this place.
 pub(crate) fn binding(site: Site) -> Option<String> {
+    in_line(site, binding_in)
+}
+
+/// The static that is used at this place.
+pub(crate) fn name_of_static(site: Site) -> Option<String> {
+    in_line(site, static_in)
+}
+
+/// What is found in the line of this place, at its column.
+fn in_line(site: Site, find: fn(&str, usize) -> Option<String>) -> Option<String> {
     let text =
         candidates(site.file()).iter().find_map(|path| std::fs::read_to_string(path).ok())?;
     let line = text.lines().nth(site.line().checked_sub(1)? as usize)?;
-    binding_in(line, site.column().checked_sub(1)? as usize)
+    find(line, site.column().checked_sub(1)? as usize)
 }
 
 /// Where a file may be: the compiler names it relative to the workspace, while a test runs in the
@@ -47,6 +57,26 @@ fn binding_in(line: &str, column: usize) -> Option<String> {
     let start = head.rfind(|c: char| !c.is_alphanumeric() && c != '_').map_or(0, |at| at + 1);
     let name = whole_identifier(&head[start..])?;
     Some(named(name, &path_in(&before[at + 1..], &after)))
+}
+
+/// The name in capitals, with fields, whose method is called at the column, or that begins there.
+fn static_in(line: &str, column: usize) -> Option<String> {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '[' | ']');
+    let before: String = line.chars().take(column).collect();
+    let after: String = line.chars().skip(column).collect();
+    let path = match before.strip_suffix('.') {
+        Some(receiver) => {
+            let rest = receiver.trim_end_matches(is_part);
+            &receiver[rest.len()..]
+        }
+        None => &after[..after.find(|c: char| !is_part(c) || c == '.').unwrap_or(after.len())],
+    };
+    let path = path.rsplit("::").next().unwrap_or_default();
+    let name = path.split(['.', '[']).next().unwrap_or_default();
+    let is_capital = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    let capitals =
+        name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(is_capital);
+    capitals.then(|| path.to_string())
 }
 
 /// A part of a tuple or of an array.
@@ -122,6 +152,23 @@ mod tests {
 
     fn name(line: &str, made: &str) -> Option<String> {
         binding_in(line, line.find(made).expect("part of the line"))
+    }
+
+    #[test]
+    fn statics_are_named_where_they_are_used() {
+        let name = |line: &str, used: &str| static_in(line, line.find(used).unwrap());
+        let some = |name: &str| Some(name.to_string());
+        assert_eq!(
+            name("    let enough = *ACCOUNT.lock().unwrap() >= 1;", "lock"),
+            some("ACCOUNT")
+        );
+        assert_eq!(name("BUS.0.lock().unwrap().send(1)", "lock"), some("BUS.0"));
+        assert_eq!(name("BUS.0.lock().unwrap().send(1)", "BUS"), some("BUS"));
+        assert_eq!(name("f(&crate::state::TABLE_2[1].load(SeqCst))", "load"), some("TABLE_2[1]"));
+        assert_eq!(name("self.lock.lock().unwrap()", "lock()"), None);
+        assert_eq!(name("Self::MOST.min(n).load(SeqCst)", "load"), None);
+        assert_eq!(name("guard.load(SeqCst)", "load"), None);
+        assert_eq!(name("        .load(SeqCst)", "load"), None);
     }
 
     #[test]

@@ -29,19 +29,20 @@ fn story(evidence: &Evidence, event: &Event) -> Option<String> {
             "{who}: compare_exchange_weak at {site} fails for no reason, as it may"
         ));
     }
-    let newest = source.newest_value;
+    let number = |number| evidence.number(event.operation.object, number);
+    let newest = number(source.newest_value);
     let other = writer(&evidence.events, source.newest)?.operation.site;
     let other = line_of(other, site);
     Some(match event.operation.action {
         Action::Store => format!(
             "{who} stores {} at {site} before the {newest} that was stored at {other}: nothing orders \
              the two stores the other way around",
-            event.operation.first
+            number(event.operation.first)
         ),
         _ => format!(
             "{who} reads {} at {site}, though {newest} was stored at {other}: nothing orders that store \
              before this {}",
-            event.result,
+            number(event.result),
             if event.operation.action == Action::Load { "load" } else { "operation" }
         ),
     })

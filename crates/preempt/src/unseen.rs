@@ -14,15 +14,20 @@
 use crate::evidence::Evidence;
 use crate::gather::gather;
 use crate::job::{Job, Learnt};
-use crate::report::Reason;
 use crate::rt::Runtime;
 use crate::strategy::Strategy;
-use preempt_explore::{Ending, Halt, Schedule, Session, Statistics, iterative};
+use preempt_explore::{Ending, Halt, Mismatch, Schedule, Session, Statistics, iterative};
 use std::time::{Duration, Instant};
 
-/// Said where such a test was explored.
-pub(crate) const NOTE: &str = "threads share something that preempt does not see, such as the count of a \
-     std::sync::Arc or a std atomic; schedules were explored one by one, without switches at such accesses";
+/// Said where such a test was explored: how that showed first.
+pub(crate) fn note(mismatch: &Mismatch) -> String {
+    let Mismatch { expected, found, .. } = mismatch;
+    format!(
+        "threads share something that preempt does not see, such as the count of a std::sync::Arc or a std atomic: after \
+         the same observations a thread first came to {expected}, and later to {found}; schedules were explored one by \
+         one, without switches at such accesses"
+    )
+}
 
 /// Schedules are explored for this long, even if there is no other limit: there may be very many.
 const TIME: Duration = Duration::from_secs(10);
@@ -31,13 +36,13 @@ const TIME: Duration = Duration::from_secs(10);
 const REPETITIONS: usize = 3;
 
 /// If the failure is only that a thread did different things after the same observations, although the
-/// same schedule has the same effect: explores by schedules instead. Returns why that is inconclusive.
+/// same schedule has the same effect: explores by schedules instead, which is inconclusive. Returns what was different.
 pub(crate) fn explore(
     job: &Job<'_>,
     runtime: &mut Runtime,
     learnt: &mut Learnt,
     statistics: &mut Statistics,
-) -> Option<Reason> {
+) -> Option<Mismatch> {
     let by_observations = matches!(
         job.strategy,
         Strategy::Portfolio
@@ -47,7 +52,7 @@ pub(crate) fn explore(
             | Strategy::SleepSets
     );
     let finding = statistics.failure.as_ref()?;
-    let Ending::Nondeterminism(_) = finding.ending else { return None };
+    let Ending::Nondeterminism(mismatch) = finding.ending.clone() else { return None };
     if !by_observations || job.search.is_some() || !repeats(job, learnt, &finding.schedule) {
         return None;
     }
@@ -76,7 +81,7 @@ pub(crate) fn explore(
         found.executions += before;
         found.exhausted = false;
         *statistics = found;
-        return Some(Reason::Unseen);
+        return Some(mismatch);
     }
 }
 

@@ -325,3 +325,102 @@ fn what_is_left_is_dropped() {
     // Executions that only found out about the statics are not counted, but run.
     assert!(DROPS.load(Relaxed) as u64 >= report.executions, "{report}");
 }
+
+/// What is made in a static is dropped once: also in the execution that finds out that there is one, because it comes to
+/// nothing else before.
+#[test]
+fn values_in_statics_are_dropped_as_often_as_they_are_made() {
+    use std::sync::atomic::AtomicUsize as Count;
+    /// Owns memory and an object, so that no copy of its bytes goes unnoticed.
+    struct Counted(Vec<AtomicUsize>, &'static [Count; 2]);
+    impl Counted {
+        fn new(counts: &'static [Count; 2]) -> Self {
+            counts[0].fetch_add(1, SeqCst);
+            Counted(vec![AtomicUsize::new(7)], counts)
+        }
+    }
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            self.0[0].swap(0, SeqCst);
+            self.1[1].fetch_add(1, SeqCst);
+        }
+    }
+    struct Shared<T>(T);
+    // SAFETY: used by one thread only.
+    unsafe impl<T> Sync for Shared<T> {}
+    macro_rules! kept_in {
+        ($name:literal, $type:ty = $new:expr, |$value:ident, $counts:ident| $use:expr) => {{
+            static COUNTS: [Count; 2] = [const { Count::new(0) }; 2];
+            static STATIC: $type = $new;
+            holds($name, || {
+                let ($value, $counts) = (&STATIC, &COUNTS);
+                $use;
+                let other = thread::spawn(|| preempt::choose(2));
+                preempt::choose(2);
+                other.join().unwrap();
+            });
+            let [made, dropped] = [&COUNTS[0], &COUNTS[1]].map(|count| count.load(SeqCst));
+            assert!(made > 4 && made == dropped, "{}: {made} made, {dropped} dropped", $name);
+        }};
+    }
+    kept_in!("a mutex", Mutex<Option<Counted>> = Mutex::new(None), |mutex, counts| {
+        assert!(mutex.lock().unwrap().replace(Counted::new(counts)).is_none());
+    });
+    kept_in!("a lock", RwLock<Vec<Counted>> = RwLock::new(Vec::new()), |lock, counts| {
+        lock.write().unwrap().push(Counted::new(counts));
+        assert_eq!(lock.read().unwrap().len(), 1);
+    });
+    kept_in!("a cell that is set once", OnceLock<Counted> = OnceLock::new(), |cell, counts| {
+        assert_eq!(cell.get_or_init(|| Counted::new(counts)).0[0].load(SeqCst), 7);
+    });
+    kept_in!("one that is looked at first", OnceLock<Counted> = OnceLock::new(), |cell, counts| {
+        assert!(cell.get().is_none() && cell.set(Counted::new(counts)).is_ok());
+    });
+    kept_in!("a lazy value", LazyLock<Counted> = LazyLock::new(|| Counted::new(&COUNTS)), |lazy, _counts| {
+        assert_eq!(lazy.0[0].fetch_add(1, SeqCst), 7);
+    });
+    kept_in!("a lazy value in a lock", LazyLock<Mutex<Counted>> = LazyLock::new(|| Mutex::new(Counted::new(&COUNTS))), |lazy, counts| {
+        assert!(LazyLock::get(lazy).is_none());
+        *lazy.lock().unwrap() = Counted::new(counts);
+    });
+    kept_in!("a cell", Shared<Cell<Option<Counted>>> = Shared(Cell::new(None)), |cell, counts| {
+        assert!(cell.0.replace(Some(Counted::new(counts))).is_none());
+    });
+    kept_in!("an unsafe cell", Shared<UnsafeCell<Option<Counted>>> = Shared(UnsafeCell::new(None)), |cell, counts| {
+        // SAFETY: used by one thread only.
+        cell.0.with_mut(|cell| assert!(unsafe { &mut *cell }.replace(Counted::new(counts)).is_none()));
+    });
+}
+
+/// A static is one object, also in the execution that finds out that there is one: what was made in it is not made again, which
+/// would drop what threads refer to.
+#[test]
+fn lazy_values_are_made_once_in_every_execution() {
+    use std::sync::atomic::AtomicUsize as Count;
+    static MADE: Count = Count::new(0);
+    static FULL: Count = Count::new(0);
+    static LAZY: LazyLock<Box<AtomicUsize>> = LazyLock::new(|| {
+        MADE.fetch_add(1, SeqCst);
+        Box::new(AtomicUsize::new(0))
+    });
+    static CELL: OnceLock<Box<AtomicUsize>> = OnceLock::new();
+    let executions = Count::new(0);
+    holds("used again and again", || {
+        executions.fetch_add(1, SeqCst);
+        let make = || {
+            FULL.fetch_add(1, SeqCst);
+            Box::new(AtomicUsize::new(0))
+        };
+        let (lazy, cell): (&AtomicUsize, &AtomicUsize) = (&LAZY, CELL.get_or_init(make));
+        let other = thread::spawn(move || {
+            LAZY.fetch_add(1, SeqCst);
+            CELL.get_or_init(make).fetch_add(1, SeqCst);
+        });
+        lazy.fetch_add(1, SeqCst);
+        cell.fetch_add(1, SeqCst);
+        other.join().unwrap();
+        assert_eq!((LAZY.load(SeqCst), CELL.get().unwrap().load(SeqCst)), (2, 2));
+    });
+    let executions = executions.into_inner();
+    assert_eq!((MADE.load(SeqCst), FULL.load(SeqCst)), (executions, executions));
+}

@@ -224,6 +224,27 @@ fn what_weakens_a_test_is_said_although_output_is_captured() {
     assert!(!passed && text.contains("returned an error: \"refused\""), "{text}");
 }
 
+/// A variable that makes no sense is no reason to go on without it.
+#[test]
+fn variables_that_make_no_sense_are_failures() {
+    for (name, value) in
+        [("PREEMPT_TIME", "abc"), ("PREEMPT_THREADS", "0"), ("PREEMPT_REPLAY", "x")]
+    {
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "inner"])
+            .env(name, value)
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(!output.status.success(), "{name}={value}: {text}");
+        let expected = match name {
+            "PREEMPT_REPLAY" => "schedule".to_string(),
+            _ => format!("preempt: {name}={value} cannot be parsed"),
+        };
+        assert!(text.contains(&expected), "{name}={value}: {text}");
+    }
+}
+
 /// Every step has a line of the test, also where no code of the test calls the operation.
 #[test]
 fn steps_are_at_lines_of_the_test() {
@@ -283,4 +304,45 @@ fn steps_are_at_lines_of_the_test() {
     let steps = found.trace.steps.iter().filter(|step| !step.file.ends_with("strictness.rs"));
     let steps: Vec<_> = steps.map(|s| format!("{} at {}:{}", s.text, s.file, s.line)).collect();
     assert!(steps.is_empty(), "{steps:#?}");
+}
+
+/// The same where std calls the operation, or a future of preempt's.
+#[test]
+fn steps_of_tasks_are_at_lines_of_the_test() {
+    use preempt::future;
+    use std::task::{Poll, Waker};
+    let awaited = line!() + 22;
+    let found = failure(patient(), || {
+        let place = Arc::new(Mutex::new(None::<Waker>));
+        let theirs = place.clone();
+        let mut registered = false;
+        let task = future::spawn(future::poll_fn(move |context| {
+            if !registered {
+                registered = true;
+                *theirs.lock().unwrap() = Some(context.waker().clone());
+                return Poll::Pending;
+            }
+            Poll::Ready(7)
+        }));
+        let wakes = thread::spawn(move || {
+            let waker = place.lock().unwrap().take();
+            match waker {
+                Some(waker) => waker.wake(),
+                None => preempt::future::block_on(preempt::future::yield_now()),
+            }
+        });
+        let ends = future::block_on(async move {
+            let number = task.await;
+            wakes.join().unwrap();
+            number
+        });
+        assert_eq!(ends, 8, "on purpose");
+    });
+    assert_eq!(found.kind, preempt::FailureKind::Panic, "{found}");
+    let lines: Vec<_> = found.trace.steps.iter().map(|step| (&*step.file, step.line)).collect();
+    assert!(lines.iter().all(|(file, _)| file.ends_with("strictness.rs")), "{found}");
+    assert!(lines.iter().any(|(_, line)| *line == awaited), "{awaited}: {found}");
+    assert!(found.trace.steps.iter().any(|step| step.text.contains("unpark")), "{found}");
+    let places = found.objects.iter().map(|(_, place)| place);
+    assert!(places.clone().all(|place| place.contains("strictness.rs:")), "{found}");
 }

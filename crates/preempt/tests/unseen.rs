@@ -49,6 +49,8 @@ fn the_count_of_a_std_arc_is_no_failure_and_no_proof() {
         assert!(unseen, "{strategy:?}: {report}");
         assert!(report.per_bound.len() > 1, "{strategy:?}: {report}");
         assert!(report.notes.iter().any(|note| note.contains("std::sync::Arc")), "{report}");
+        // It says where that showed.
+        assert!(report.notes.iter().any(|note| note.contains("unseen.rs:31")), "{report}");
         let report = check(strategy).strict().run(|| assert!(look(1, 2) > 0));
         let kind = report.failure().map(|failure| failure.kind);
         assert_eq!(kind, Some(FailureKind::Inconclusive), "{strategy:?}: {report}");

@@ -164,12 +164,17 @@ impl BatchSemaphore {
     #[track_caller]
     pub fn acquire_blocking(&self, permits: usize) -> Result<(), AcquireError> {
         struct Parked(Token);
+        impl Parked {
+            fn new() -> Arc<Self> {
+                Arc::new(Parked(Token::new()))
+            }
+        }
         impl Wake for Parked {
             fn wake(self: Arc<Self>) {
                 self.0.give();
             }
         }
-        let parked = Arc::new(Parked(Token::new()));
+        let parked = Parked::new();
         let waker = Waker::from(parked.clone());
         let mut acquire = pin!(self.acquire(permits));
         loop {

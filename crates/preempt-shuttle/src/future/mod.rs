@@ -31,7 +31,7 @@ where
     F: Future + 'static,
     F::Output: 'static,
 {
-    let task = Arc::new(TaskToken { token: Token::given(), aborted: AtomicBool::new(false) });
+    let task = TaskToken::new();
     let packet = Arc::new(Mutex::new(Packet { result: None, done: false, waker: None }));
     let (mine, theirs) = ((task.clone(), packet.clone()), packet.clone());
     let _ = spawn_thread(Builder::new(), move || {
@@ -75,6 +75,11 @@ struct TaskToken {
 }
 
 impl TaskToken {
+    /// Made here, and not at a line of the test: no binding there has its name.
+    fn new() -> Arc<Self> {
+        Arc::new(TaskToken { token: Token::given(), aborted: AtomicBool::new(false) })
+    }
+
     #[track_caller]
     fn abort(&self) {
         self.token.give();
@@ -154,6 +159,7 @@ impl<T> JoinHandle<T> {
 impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
+    #[track_caller]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut packet = self.packet.lock().unwrap_or_else(PoisonError::into_inner);
         match packet.result.take() {

@@ -52,7 +52,7 @@ pub use heap::Allocator;
 pub(crate) use local::{Local, local};
 pub(crate) use operation::{operation, perform, yield_now};
 pub(crate) use overflow::Callee;
-pub(crate) use registry::Knowledge;
+pub(crate) use registry::{Knowledge, Shown};
 pub(crate) use runtime::{Runtime, current, is_controlled};
 pub(crate) use slot::{Slot, lend, take_back};
 pub(crate) use spawn::{Body, payload_of, spawn};

@@ -61,6 +61,10 @@ pub(crate) struct Registry {
     pub(super) borrowed: Vec<(ThreadId, ObjectId, Box<u64>)>,
     /// Where objects were made, for a report.
     pub(crate) origins: FxHashMap<ObjectId, Site>,
+    /// How numbers are shown that are not shown as they are, for a report.
+    pub(crate) shown: FxHashMap<ObjectId, Shown>,
+    /// Where threads were spawned, for a report.
+    pub(crate) spawned: FxHashMap<ThreadId, Site>,
     /// By thread: whether it has looked at the clock since its last yield, and how often in a row.
     pub(super) looks: FxHashMap<ThreadId, (bool, u32)>,
     pub(super) spinning: Spinning,
@@ -70,6 +74,15 @@ pub(crate) struct Registry {
     pub(super) failures: Vec<(ThreadId, ObjectId, u64)>,
     /// Threads of scopes.
     pub(super) scoped: FxHashSet<ThreadId>,
+}
+
+/// What the number of an object stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// A number with a sign, of so many bits.
+    Signed(u8),
+    /// The references to a value in an `Arc`.
+    Count,
 }
 
 /// Where the original lies of a copy that an execution has of data in a static.
@@ -134,6 +147,8 @@ impl Registry {
         self.scoped.clear();
         self.failures.clear();
         self.origins.clear();
+        self.shown.clear();
+        self.spawned.clear();
         self.final_drop = None;
     }
 

@@ -3,7 +3,7 @@
 use super::creation_log::CreationLog;
 use super::fiber::Fibers;
 use super::heap::{Heap, Paused};
-use super::registry::Registry;
+use super::registry::{Registry, Shown};
 use super::trouble::{MemoryError, PanicNote, Trouble};
 use crate::pulse::Pulse;
 use preempt_explore::{Command, Driver, Ending, Next, ObjectId, Run, Site, ThreadId};
@@ -168,8 +168,20 @@ impl Runtime {
         visible.then(|| self.run().create(0))
     }
 
+    /// Reports show what the number of this object stands for.
+    #[inline]
+    pub(crate) fn show(&mut self, object: ObjectId, shown: Option<Shown>) {
+        if let Some(shown) = shown.filter(|_| self.run().events.is_some()) {
+            let _paused = Paused::new();
+            self.registry.shown.insert(object, shown);
+        }
+    }
+
     /// A thread is about to run for the first time; called by its parent.
     pub(super) fn announce(&mut self, child: ThreadId, site: Site) {
+        if self.run().events.is_some() {
+            self.registry.spawned.insert(child, site);
+        }
         if self.registry.knowledge.ends {
             let end = self.run().create(0);
             self.registry.ends.insert(child, (end, Some(site)));

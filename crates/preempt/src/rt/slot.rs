@@ -187,8 +187,10 @@ impl Runtime {
             self.registry.knowledge.externals.push((address, value));
             self.stop(Ending::Restart);
         }
-        // This execution is thrown away, so the name does not matter.
-        self.run().create(value)
+        // This execution is thrown away, so the name does not matter, but it goes on: the object is the same next time.
+        let object = self.run().create(value);
+        self.registry.externals.insert(address, object);
+        object
     }
 }
 

@@ -4,8 +4,8 @@
 //! destructor synchronises, or the code looks at the count. Then the Arcs made at that place are
 //! counted from the beginning, and every clone and drop is explored.
 
-use crate::rt::{self, Slot, counts, raw_tags};
-use preempt_explore::{Action, Operation, Order, Update};
+use crate::rt::{self, Runtime, Shown, Slot, counts, raw_tags};
+use preempt_explore::{Action, ObjectId, Operation, Order, Update};
 use std::borrow::Borrow;
 use std::fmt;
 use std::mem::{ManuallyDrop, MaybeUninit};
@@ -23,6 +23,14 @@ impl Tag {
     /// The tag of an `Arc` that was made out of control.
     pub(super) fn unknown(site: &'static Location<'static>) -> Self {
         Tag { live: None, site, slot: Slot::unregistered() }
+    }
+
+    /// The count of references.
+    #[track_caller]
+    fn object(&self, runtime: &mut Runtime) -> ObjectId {
+        let object = self.slot.object(runtime, || 1);
+        runtime.show(object, Some(Shown::Count));
+        object
     }
 }
 
@@ -120,7 +128,7 @@ impl<T> Arc<T> {
         let Some(runtime) = rt::current().filter(|_| counts::is_registered(&self.tag.slot)) else {
             return true;
         };
-        let object = self.tag.slot.object(runtime, || 1);
+        let object = self.tag.object(runtime);
         let exchange = Operation::new(Action::CompareExchange, object, 1, 0, site);
         let seen = rt::perform(runtime, exchange.with_order(Order::Release, Order::Relaxed));
         if let Some(runtime) = rt::current().filter(|_| seen == 1) {
@@ -230,6 +238,7 @@ impl<T: Clone> Arc<T> {
     }
 }
 
+#[track_caller]
 fn tag(site: &'static Location<'static>) -> std::sync::Arc<Tag> {
     let slot = if counts::is_counted(site) { Slot::new(1) } else { Slot::unregistered() };
     std::sync::Arc::new(Tag { live: counts::born(site), site, slot })
@@ -247,7 +256,7 @@ fn look(tag: &Tag, order: Order, site: &'static Location<'static>) {
     }
     counts::count(tag.site);
     if let Some(runtime) = rt::current().filter(|_| counts::is_registered(&tag.slot)) {
-        let object = tag.slot.object(runtime, || 1);
+        let object = tag.object(runtime);
         // The references themselves are counted by std, so an older count cannot be shown.
         let load = Operation::new(Action::Load, object, 0, Operation::NEWEST, site);
         rt::perform(runtime, load.with_order(order, order));
@@ -261,7 +270,7 @@ fn count(tag: &Tag, action: Action, order: Order, site: &'static Location<'stati
     if !counts::is_registered(&tag.slot) {
         return None;
     }
-    let object = tag.slot.object(runtime, || 1);
+    let object = tag.object(runtime);
     let operation = Operation::new(action, object, 1, 0, site).with_order(order, order);
     let seen = rt::perform(runtime, operation);
     let last = action == Action::Update(Update::Sub, 64) && seen == 1;

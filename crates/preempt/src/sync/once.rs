@@ -306,16 +306,16 @@ impl<T, F: Fn() -> T> LazyLock<T, F> {
     /// The value, made now if need be.
     #[track_caller]
     pub fn force(this: &Self) -> &T {
-        let Some(place) = this.place() else {
+        if !rt::is_controlled() {
             return this.outside.get_or_init(|| (this.init)());
-        };
+        }
         this.once.call(false, |_| {
             let value = (this.init)();
             // SAFETY: only one thread runs the initialisation, and readers wait for its end.
-            unsafe { *place = Some(value) };
+            unsafe { *this.place() = Some(value) };
         });
         // SAFETY: the initialisation has ended, so nobody writes any more.
-        match unsafe { (*place).as_ref() } {
+        match unsafe { (*this.place()).as_ref() } {
             Some(value) => value,
             None => unreachable!("the initialisation has set a value"),
         }
@@ -326,26 +326,25 @@ impl<T, F> LazyLock<T, F> {
     /// The value, if it was made.
     #[track_caller]
     pub fn get(this: &Self) -> Option<&T> {
-        match this.place() {
-            // SAFETY: the initialisation has ended, so nobody writes any more.
-            Some(place) if this.once.is_completed() => unsafe { (*place).as_ref() },
-            Some(_) => None,
-            None => this.outside.get(),
+        if !rt::is_controlled() {
+            return this.outside.get();
         }
+        // SAFETY: where the initialisation has ended nobody writes any more.
+        this.once.is_completed().then(|| unsafe { (*this.place()).as_ref() })?
     }
 
     /// The value, if it was made, through exclusive access.
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
-        match this.place() {
-            // SAFETY: the cell is borrowed exclusively.
-            Some(place) => unsafe { (*place).as_mut() },
-            None => this.outside.get_mut(),
+        if !rt::is_controlled() {
+            return this.outside.get_mut();
         }
+        // SAFETY: the cell is borrowed exclusively.
+        unsafe { (*this.place()).as_mut() }
     }
 
-    /// Where this execution keeps the value, if the caller runs under control.
-    fn place(&self) -> Option<*mut Option<T>> {
-        rt::is_controlled().then(|| rt::data(&self.once.slot, self.value.get()))
+    /// Where this execution keeps the value. In a static that is known only once the object is: after an operation on it.
+    fn place(&self) -> *mut Option<T> {
+        rt::data(&self.once.slot, self.value.get())
     }
 }
 

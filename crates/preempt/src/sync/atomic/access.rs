@@ -1,6 +1,6 @@
 //! One access to an atomic, with its memory orders.
 
-use crate::rt::{self, Frame, Slot};
+use crate::rt::{self, Frame, Shown, Slot};
 use preempt_explore::{Action, Operation, Order, Update};
 use std::panic::Location;
 use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Release};
@@ -14,6 +14,7 @@ pub(super) fn operate(
     first: u64,
     second: u64,
     orders: Orders,
+    shown: Option<Shown>,
 ) -> Option<u64> {
     let runtime = slot.runtime()?;
     let site = Location::caller();
@@ -25,6 +26,7 @@ pub(super) fn operate(
     }
     let object = slot.object(runtime, value);
     rt::take_back(runtime, object);
+    runtime.show(object, shown);
     if may_fail {
         rt::note_failures(runtime, object, &Frame::here());
     }
@@ -73,6 +75,7 @@ pub(super) fn operate_wide(
     first: u64,
     second: u64,
     order: Orders,
+    shown: Option<Shown>,
 ) -> Option<u64> {
     let runtime = slot.runtime()?;
     let is_value =
@@ -81,7 +84,7 @@ pub(super) fn operate_wide(
         action if is_value(action) => (rt::inward(runtime, first), rt::inward(runtime, second)),
         _ => (first, second),
     };
-    let result = operate(slot, value, action, first, second, order)?;
+    let result = operate(slot, value, action, first, second, order, shown)?;
     Some(rt::outward(rt::current()?, result))
 }
 

@@ -30,10 +30,11 @@ macro_rules! shared_methods {
                 second: u64,
                 order: Orders,
             ) -> Option<u64> {
+                let (value, shown) = (|| self.initial(), Self::SHOWN);
                 if Self::BITS == 64 {
-                    operate_wide(&self.slot, || self.initial(), action, first, second, order)
+                    operate_wide(&self.slot, value, action, first, second, order, shown)
                 } else {
-                    operate(&self.slot, || self.initial(), action, first, second, order)
+                    operate(&self.slot, value, action, first, second, order, shown)
                 }
             }
 

@@ -2,7 +2,7 @@
 
 use super::access::*;
 use super::methods::shared_methods;
-use crate::rt::{self, Initial, Slot};
+use crate::rt::{self, Initial, Shown, Slot};
 use preempt_explore::{Action, Update};
 use std::panic::Location;
 use std::sync::atomic::Ordering::{self, SeqCst};
@@ -17,6 +17,8 @@ macro_rules! integer {
 
         impl $name {
             const BITS: u8 = <$type>::BITS as u8;
+            const SHOWN: Option<Shown> =
+                if <$type>::MIN == 0 { None } else { Some(Shown::Signed(Self::BITS)) };
 
             const fn pack(value: $type) -> u64 {
                 (value as $unsigned) as u64
@@ -78,6 +80,7 @@ pub struct AtomicBool {
 
 impl AtomicBool {
     const BITS: u8 = 1;
+    const SHOWN: Option<Shown> = None;
 
     fn pack(value: bool) -> u64 {
         value.into()

@@ -2,7 +2,7 @@
 
 use super::access::*;
 use super::methods::shared_methods;
-use crate::rt::{self, Initial, Slot};
+use crate::rt::{self, Initial, Shown, Slot};
 use preempt_explore::{Action, Update};
 use std::panic::Location;
 use std::sync::atomic::Ordering::{self, SeqCst};
@@ -15,6 +15,7 @@ pub struct AtomicPtr<T> {
 
 impl<T> AtomicPtr<T> {
     const BITS: u8 = 64;
+    const SHOWN: Option<Shown> = None;
 
     fn pack(value: *mut T) -> u64 {
         value.expose_provenance() as u64
