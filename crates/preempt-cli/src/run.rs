@@ -4,7 +4,7 @@ use crate::arguments::{self, Command, ProgramArguments, ReplayArguments, RunArgu
 use crate::failure::Failure;
 use crate::output::{print, write};
 use crate::terminal::{self, INTERRUPTED, ProgressLine};
-use preempt_core::{Claim, Statistics, Verdict, counted};
+use preempt_core::{Claim, Statistics, Verdict, counted, grouped};
 use preempt_report::json::{self, Subject};
 use preempt_report::{Page, SavedTrace, Source, lanes, summary};
 use preempt_run::{
@@ -249,28 +249,39 @@ pub(crate) fn text(arguments: &ProgramArguments, answer: &Answer, repeat: Option
     text
 }
 
-/// What was covered, bound by bound, and what it took.
+/// What was covered, a line for each number of stale choices, and what it took.
 fn numbers(statistics: &Statistics, search: Search) -> String {
-    let counted = |orders: u64, executions: u64| match search {
+    let total = |orders: u64, executions: u64| match search {
         Search::Orders => {
             counted(orders, "partial order") + ", " + &counted(executions, "execution")
         }
         _ => counted(executions, "execution"),
     };
     let mut text = String::new();
-    for row in &statistics.per_bound {
-        let bound = preempt_core::counted(row.bound, "preemption");
-        let counted = counted(row.states, row.transitions);
-        let stale = match row.stale {
+    for rows in statistics.per_bound.chunk_by(|row, next| row.stale == next.stale) {
+        let (first, last) = (&rows[0], &rows[rows.len() - 1]);
+        let stale = match first.stale {
             None => String::new(),
             Some(0) => "no stale choice and ".into(),
             Some(1) => "at most 1 stale choice and ".into(),
             Some(stale) => format!("at most {stale} stale choices and "),
         };
-        text.push_str(&format!("{stale}at most {bound}: {counted}\n"));
+        let bounds = match rows.len() {
+            1 => counted(last.bound, "preemption"),
+            _ => format!("{} to {}", first.bound, counted(last.bound, "preemption")),
+        };
+        let fewer: String = rows[..rows.len() - 1]
+            .iter()
+            .map(|row| match search {
+                Search::Orders => format!("{}, ", grouped(row.states)),
+                _ => format!("{}, ", grouped(row.transitions)),
+            })
+            .collect();
+        let most = total(last.states, last.transitions);
+        text.push_str(&format!("{stale}at most {bounds}: {fewer}{most}\n"));
     }
-    let counted = counted(statistics.states, statistics.executions.unwrap_or(0));
-    text.push_str(&format!("in all: {counted}, {:.2} s\n", statistics.seconds));
+    let all = total(statistics.states, statistics.executions.unwrap_or(0));
+    text.push_str(&format!("in all: {all}, {:.2} s\n", statistics.seconds));
     text
 }
 
