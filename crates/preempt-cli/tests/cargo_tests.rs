@@ -135,6 +135,26 @@ fn a_lost_update_is_told_for_people() {
     assert!(ended.stderr.contains("2 tests are selected"), "{}", ended.stderr);
 }
 
+/// scc 2.4.0 reads the number of entries of a bucket without the bucket's lock. The user's lines alone would not tell.
+#[test]
+fn a_race_inside_a_package_is_told_with_the_package_s_lines() {
+    let text = "#[test] fn both_insert() {\n\
+        let map = std::sync::Arc::new(scc::HashMap::new());\nlet theirs = map.clone();\n\
+        let other = std::thread::spawn(move || theirs.insert(1, 1).is_ok());\n\
+        assert!(map.insert(1, 2).is_ok() ^ other.join().unwrap()); }\n";
+    let subject = Crate::new("[dependencies]\nscc = \"=2.4.0\"\n", &[("src/lib.rs", text)]);
+    let report = subject.run(&["test", "--", "--json"]).test("both_insert");
+    assert_eq!(report["violation"]["kind"], "data_race", "{report}");
+    let message = report["violation"]["message"].as_str().unwrap_or_default();
+    for place in [
+        "at src/lib.rs:",
+        "(in scc-2.4.0/src/hash_table.rs:",
+        "(in scc-2.4.0/src/hash_table/bucket.rs:",
+    ] {
+        assert!(message.contains(place), "{message}");
+    }
+}
+
 #[test]
 fn a_race_in_unsafe_code_is_found() {
     let text = r#"

@@ -452,7 +452,10 @@ fn message(
             let name = threads.get(access.thread).map_or("a thread", |name| name.as_str());
             let verb = if access.write { "writes" } else { "reads" };
             let what = variable(access, symbols);
-            format!("{name} {verb}{what}{}", at(symbols.place(access.pc, &access.frames).as_ref()))
+            let place = at(symbols.place(access.pc, &access.frames).as_ref());
+            let within = symbols.within_package(access.pc, &access.frames);
+            let within = within.map_or(String::new(), |within| format!(" (in {within})"));
+            format!("{name} {verb}{what}{place}{within}")
         };
         let text = format!(
             "data race: {} and {}, and neither happens before the other",

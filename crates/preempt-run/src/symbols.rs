@@ -105,6 +105,15 @@ impl Symbols {
         package.or(innermost).map(|call| call.line())
     }
 
+    /// Where in a package that is, if it is in none of the user's own files: `name-1.0.0/src/lib.rs:3`.
+    pub(crate) fn within_package(&self, pc: u64, frames: &[u64]) -> Option<String> {
+        let call = self.calls(pc, frames).find(|call| !is_of_the_language(&call.file))?;
+        let file = call.file.split_once("/registry/src/")?.1;
+        // The first part is the registry's.
+        let file = file.split_once('/')?.1;
+        Some(format!("{file}:{}", call.line))
+    }
+
     /// Where code that is not of the language has called an atomic operation, if what led to `pc` is one.
     pub(crate) fn atomic_call(&self, pc: u64, frames: &[u64]) -> Option<Line> {
         for call in self.calls(pc, frames) {
