@@ -135,7 +135,7 @@ fn a_lost_update_is_told_for_people() {
     assert!(ended.stderr.contains("2 tests are selected"), "{}", ended.stderr);
 }
 
-/// scc 2.4.0 reads the number of entries of a bucket without the bucket's lock. The user's lines alone would not tell.
+/// The user's lines alone would not tell: scc 2.4.0 reads the number of entries of a bucket without the bucket's lock.
 #[test]
 fn a_race_inside_a_package_is_told_with_the_package_s_lines() {
     let text = "#[test] fn both_insert() {\n\
