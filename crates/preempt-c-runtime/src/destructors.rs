@@ -8,8 +8,8 @@ use crate::runtime::Runtime;
 use crate::task::Destructor;
 use preempt_explore::Action;
 
-/// The running thread does what others can tell, or does it to memory that stays: the changes of the counts whose last reference
-/// it has dropped are searched from now on.
+/// The running thread has dropped the last references of some counts, and now does an operation, or changes memory that stays: from
+/// here on, the changes of these counts are searched.
 #[cold]
 fn search(runtime: &mut Runtime) {
     for destructor in std::mem::take(&mut runtime.me().destructors) {

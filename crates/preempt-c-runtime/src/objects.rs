@@ -188,8 +188,8 @@ impl Objects {
         !std::mem::replace(&mut self.known[index as usize].searches_references, true)
     }
 
-    /// Something else is done with a number. Returns whether it is a count of references whose changes have to be searched, and
-    /// that is news.
+    /// Something else is done with a number. Returns whether that is news: the changes of a count of references have to be
+    /// searched now.
     pub(crate) fn look_at(&mut self, index: u32) -> bool {
         let details = &mut self.details[index as usize];
         details.is_looked_at = true;

@@ -59,7 +59,7 @@ fn random_programs_fail_in_the_same_way() {
     assert!(equal >= count / 2, "{equal} equal, {open} open");
 }
 
-/// Tests in which threads share something by references whose count is never read, and how many partial orders they have: those of
+/// Tests in which threads share something by references and never read the count, and how many partial orders they have: those of
 /// the operations on what is shared.
 const SHARED: &str = r#"
 use std::sync::{atomic::{AtomicUsize, Ordering::*}, Arc, Mutex};

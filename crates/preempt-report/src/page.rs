@@ -147,7 +147,7 @@ struct Island<'a> {
     /// State expressions of the property, and whether they hold at the start and after each step: 1, 0, or -1 where
     /// the property does not look.
     propositions: Vec<(&'a str, Vec<i8>)>,
-    /// The processes that cannot move at the end: since when, why, and whose code could change that.
+    /// The processes that cannot move at the end: since when, why, and which processes could change that.
     waiting: Vec<WaitData>,
     /// After the last step shown the property is violated whatever follows.
     decided: bool,

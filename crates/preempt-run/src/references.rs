@@ -1,4 +1,4 @@
-//! Where a program changes a count of references of Rust's `Arc` or `Weak`: calls whose order need not be searched.
+//! Where a program changes a count of references of Rust's `Arc` or `Weak`: the order of these calls need not be searched.
 //!
 //! Cloning adds 1 to a count, dropping takes 1 from it and asks whether it was the last one. The operations are inlined into the functions
 //! that clone and drop. Their places are found in the machine code, as calls of the instrumentation's functions, and

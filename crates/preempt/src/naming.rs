@@ -59,7 +59,7 @@ fn binding_in(line: &str, column: usize) -> Option<String> {
     Some(named(name, &path_in(&before[at + 1..], &after)))
 }
 
-/// The name in capitals, with fields, whose method is called at the column, or that begins there.
+/// The name in capitals, with fields, of what a method is called on at the column, or that begins there.
 fn static_in(line: &str, column: usize) -> Option<String> {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '[' | ']');
     let before: String = line.chars().take(column).collect();

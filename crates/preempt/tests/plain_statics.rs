@@ -1,4 +1,4 @@
-//! Statics as everybody writes them, made by constructors that are `const`: every execution finds them as the compiler made
+//! Statics as they are written for std, made by constructors that are `const`: every execution finds them as the compiler made
 //! them, whatever is in them, and an object that a `const fn` makes in the body is made there.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 

@@ -56,7 +56,7 @@ impl ExecutionState {
         }
         let touch = self.touch(step);
         self.record(id, touch);
-        // Whether a thread has references tells nobody anything.
+        // No other thread can tell how many references a thread has.
         let is_watched = self.rules.watch && operation.action != Action::DropReference;
         let watched = is_watched.then(|| match operation.action {
             Action::Yield => Before::Yield(self.before_yield(id)),

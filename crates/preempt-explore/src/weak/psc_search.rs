@@ -40,7 +40,7 @@ struct Reached<'a> {
     search: &'a Search<'a>,
     /// By thread: the first of its strong events, as an index.
     first: Vec<usize>,
-    /// Events that are reached and whose successors are not: a thread, and indices.
+    /// Events that are reached, but not yet their successors: a thread, and indices.
     open: Vec<(usize, std::ops::Range<usize>)>,
 }
 

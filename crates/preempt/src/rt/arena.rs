@@ -1,8 +1,8 @@
 //! Where the stacks of coroutines lie: at addresses that tell where the top of a stack is.
 //!
 //! A `const fn` that is executed on such a stack finds the runtime that it belongs to (`creation_log`), although it can call
-//! nothing: the last bytes of each stack say where that is. The arena is a range of addresses that the kernel hands out to
-//! nobody who does not ask for it, as large pages of one size for each of its regions. Only pages that a stack needs are mapped.
+//! nothing: the last bytes of each stack say where that is. The arena is a range of addresses that the kernel gives away on
+//! request only, as large pages of one size for each of its regions. Only pages that a stack needs are mapped.
 //!
 //! Invariant: between the ends of the arena there is nothing but stacks, and each of them ends where its page does.
 

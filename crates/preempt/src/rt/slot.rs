@@ -82,7 +82,7 @@ impl Slot {
         }
     }
 
-    /// Out of control somebody uses the object.
+    /// The object is used out of control.
     pub(super) fn note_use_outside(&self) {
         let (before, after) = (creation_log::BY_COMPILER, creation_log::OUTSIDE);
         let _ = self.0.compare_exchange(before, after, Ordering::Relaxed, Ordering::Relaxed);

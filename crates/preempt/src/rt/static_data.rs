@@ -3,12 +3,11 @@
 //! `static LOCK: Mutex<Vec<u32>> = Mutex::new(Vec::new())` is made before the program runs. The lock itself is an object as any
 //! other that was made outside the body. What it guards must not be what the last execution has left there, nor what another
 //! test is doing with it on another thread: each execution has a copy, made of the same bytes, when it first comes to it. As
-//! nobody has changed these bytes since the compiler wrote them, they own nothing, so that a copy of them is a value of its
-//! own. It is dropped at the end of the execution, like the value of `preempt::statics!`. A static that was also used out of
+//! these bytes are still those that the compiler wrote, they own nothing, so that a copy of them is a value of its own. It is dropped at the end of the execution, like the value of `preempt::statics!`. A static that was also used out of
 //! control is shared with that (`Slot::object`), and a change of it in the body no proof (`Reason::Outside`).
 //!
-//! Other objects that the compiler has made are copies of a constant, `[const { AtomicBool::new(false) }; 4]`. Where they were
-//! copied nobody knows, so nothing would be known of who may find them. To use one is a failure that says what to do.
+//! Other objects that the compiler has made are copies of a constant, `[const { AtomicBool::new(false) }; 4]`. The place where
+//! they were copied is unknown, and with it which threads may find them. To use one is a failure that says what to do.
 
 use super::heap::Paused;
 use super::registry::{Original, Registry};
@@ -76,7 +75,7 @@ impl Runtime {
         // SAFETY: as many bytes are in both.
         unsafe { block.copy_from_nonoverlapping(bytes.as_ptr().cast(), layout.size()) };
         let value = moved(data, block);
-        // SAFETY: a value that nobody else has (see the module), dropped once.
+        // SAFETY: a value that is used nowhere else (see the module), dropped once.
         let drop: Box<dyn FnOnce() + '_> = Box::new(move || unsafe { value.drop_in_place() });
         // SAFETY: only the lifetime changes. The static lives for ever, so that what its type refers to does as well.
         let drop = unsafe {

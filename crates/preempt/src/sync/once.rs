@@ -189,7 +189,7 @@ impl<T> OnceLock<T> {
         if !self.once.is_completed() {
             return None;
         }
-        // SAFETY: complete, so nobody writes any more.
+        // SAFETY: complete, so nothing is written any more.
         unsafe { (*self.place()).as_ref() }
     }
 
@@ -224,7 +224,7 @@ impl<T> OnceLock<T> {
             // SAFETY: only one thread runs the initialisation, and readers wait for its end.
             unsafe { *self.place() = Some(value) };
         });
-        // SAFETY: the initialisation has ended, so nobody writes any more.
+        // SAFETY: the initialisation has ended, so nothing is written any more.
         match unsafe { (*self.place()).as_ref() } {
             Some(value) => value,
             None => unreachable!("the initialisation has set a value"),
@@ -314,7 +314,7 @@ impl<T, F: Fn() -> T> LazyLock<T, F> {
             // SAFETY: only one thread runs the initialisation, and readers wait for its end.
             unsafe { *this.place() = Some(value) };
         });
-        // SAFETY: the initialisation has ended, so nobody writes any more.
+        // SAFETY: the initialisation has ended, so nothing is written any more.
         match unsafe { (*this.place()).as_ref() } {
             Some(value) => value,
             None => unreachable!("the initialisation has set a value"),
@@ -329,7 +329,7 @@ impl<T, F> LazyLock<T, F> {
         if !rt::is_controlled() {
             return this.outside.get();
         }
-        // SAFETY: where the initialisation has ended nobody writes any more.
+        // SAFETY: where the initialisation has ended, nothing is written any more.
         this.once.is_completed().then(|| unsafe { (*this.place()).as_ref() })?
     }
 
