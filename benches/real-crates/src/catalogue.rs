@@ -149,7 +149,7 @@ const CORDYCEPS: (&str, &str) = ("cordyceps", "0.3.5");
 /// Switches of single crates. All of them are on for each of these, so that what they depend on is compiled once.
 const OWN: &str = "multishot_loom --cfg diatomic_waker_loom --cfg async_event_loom --cfg st3_loom";
 
-/// Of a crate whose garbage collector no tool controls.
+/// Said of a crate with a garbage collector that no tool controls.
 const COLLECTOR: &str = "The list of collectors, their states and the epoch are in statics that are atomics of std, also \
     under loom, and are kept from execution to execution. Which thread frees what, and who finds a fence on its way, depends on \
     them. preempt says that threads share something that it does not see, and gives no verdict on two models; loom calls all \

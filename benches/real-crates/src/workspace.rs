@@ -163,7 +163,7 @@ impl Workspace {
         Ok(folder)
     }
 
-    /// A copy of such a copy whose loom is not for its own tests only.
+    /// Copies such a copy once more, so that crates which depend on it have its loom, too.
     fn expose(&self, folder: &Path) -> Result<PathBuf> {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         let exposed = folder.with_file_name(format!("{name}-exposed"));

@@ -1,7 +1,7 @@
 //! Counts of references of Rust's `Arc` and `Weak`: they commute, so the order in which threads change them is not searched.
 //!
-//! `references.rs` of `preempt-run` has found the calls by which std clones and drops references. What a clone or a drop reads
-//! is looked at by none of them, but whether the reference was the last one. The last one comes after all others, whichever
+//! `references.rs` of `preempt-run` has found the calls by which std clones and drops references. They do not look at
+//! what they read there, except that a drop asks whether the reference was the last one. The last one comes after all others, whichever
 //! it is; so one order stands for all, unless it makes a difference which thread is last or how many references there are:
 //!
 //! - something else is done with the count (`Arc::get_mut`, `strong_count`, `upgrade`);
@@ -10,7 +10,7 @@
 //!
 //! From then on the changes of that count are operations like any others, and the exploration begins again.
 //!
-//! Invariant: a count whose changes are not searched is changed by them only, in the whole execution.
+//! Invariant: where clones and drops of a count are not searched, nothing else changes it in the whole execution.
 
 use crate::control::{operation, urgently};
 use crate::races;

@@ -96,7 +96,7 @@ pub(crate) struct Runtime {
     pub(crate) has_chosen_values: bool,
     /// Whether a lock of Rust's std was taken as one step.
     pub(crate) has_taken_locks: bool,
-    /// Whether there was a count of references the order of whose changes is not searched.
+    /// Whether clones and drops of some count of references were not searched in every order.
     pub(crate) has_merged_references: bool,
     /// When the latest long pause or timed wait of the execution has ended, on the clock of its thread.
     pub(crate) latest_end: u64,

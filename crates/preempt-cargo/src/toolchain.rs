@@ -214,7 +214,7 @@ fn instrument(compiler: &Compiler, start: &str, part: &Path) -> Result<(), Strin
         std::fs::write(&path, code).map_err(|error| error.to_string())?;
         inputs.push(path);
     }
-    // The toolchain's own, or one of the system, whose LLVM must not be older than the compiler's.
+    // The toolchain's own, or one of the system: that one's LLVM must not be older than the compiler's.
     let own = target.join("bin/rust-lld");
     let (linker, flavor) = match own.is_file() {
         true => (own, &["-flavor", "gnu"][..]),

@@ -213,7 +213,7 @@ impl Explorer {
         self.notify(&json!({ "event": "changed", "model": number, "version": version }));
     }
 
-    /// The file whose text can be changed on the page.
+    /// The file, if its text can be changed on the page.
     pub(crate) fn file(&self, number: usize) -> Option<&Path> {
         self.models.get(number)?.origin.file()
     }

@@ -124,7 +124,7 @@ pub trait Origin: Send + Sync {
         0
     }
 
-    /// The file whose text can be changed on the page.
+    /// The file, if its text can be changed on the page.
     fn file(&self) -> Option<&Path> {
         None
     }
