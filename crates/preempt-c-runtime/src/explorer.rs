@@ -149,10 +149,10 @@ fn attempt(kept: &mut Kept, begin: Instant) -> (Halt, Statistics) {
     (halt, session.statistics)
 }
 
-/// Executes a schedule once more, in a process of its own, keeping every step.
 /// Said where a violation may depend on it that pauses and timeouts say nothing about other threads.
 const OVERTAKEN: &str = "a pause or a timed wait of 10 ms or more ends in this execution before another thread has done what takes no time, or before a shorter one ends: nothing guarantees that this does not happen, but tests often rely on it; --pauses kept tells whether there is a violation without it";
 
+/// Executes a schedule once more, in a process of its own, keeping every step.
 fn gather(kept: &mut Kept, schedule: &Schedule) -> Evidence {
     let here = runtime().backend;
     if here == Backend::Restart {

@@ -49,6 +49,14 @@ pub(crate) fn check(options: &SearchOptions) -> Result<(), Failure> {
     if options.seed.is_some() && options.search != Search::Random {
         return Err(Failure::Input("--seed needs --search random".into()));
     }
+    let is_bounded =
+        options.bound.is_some() || options.iterate.is_some() || options.stale.is_some();
+    if options.search == Search::Random && is_bounded {
+        return Err(Failure::Input(
+            "--search random samples all executions: it keeps no --bound, --iterate or --stale"
+                .into(),
+        ));
+    }
     if let Some(path) = &options.input
         && let Err(error) = std::fs::File::open(path)
     {

@@ -378,6 +378,8 @@ fn wrong_inputs_get_one_sentence() {
         (&["test", "--doc"], "documentation tests"),
         (&["test", "--target", "wasm32-unknown-unknown"], "only"),
         (&["test", "--", "--seed", "1"], "--seed needs"),
+        (&["test", "--", "--search", "random", "--bound", "0"], "it keeps no --bound"),
+        (&["test", "--", "--search", "random", "--stale", "1"], "it keeps no --bound"),
         (&["run", "--", "x"], "second --"),
     ] {
         let ended = empty.run(words);
