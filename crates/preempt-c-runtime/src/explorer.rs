@@ -75,7 +75,7 @@ fn search(kept: &mut Kept, begin: Instant) {
     let unsupported = runtime().trouble.take().filter(|trouble| !trouble.is_program_s());
     let evidence = match &statistics.failure {
         Some(_) if unsupported.is_some() => None,
-        Some(finding) => Some(gather(kept, &finding.schedule)),
+        Some(finding) => Some(gather(kept, finding)),
         None => None,
     };
     report::write(&report::Results {
@@ -152,13 +152,15 @@ fn attempt(kept: &mut Kept, begin: Instant) -> (Halt, Statistics) {
 /// Said where a violation may depend on it that pauses and timeouts say nothing about other threads.
 const OVERTAKEN: &str = "a pause or a timed wait of 10 ms or more ends in this execution before another thread has done what takes no time, or before a shorter one ends: nothing guarantees that this does not happen, but tests often rely on it; --pauses kept tells whether there is a violation without it";
 
-/// Executes a schedule once more, in a process of its own, keeping every step.
-fn gather(kept: &mut Kept, schedule: &Schedule) -> Evidence {
+/// Executes the schedule of a failure once more, in a process of its own, keeping every step, or none of one with too many.
+fn gather(kept: &mut Kept, finding: &Finding) -> Evidence {
+    let schedule = &finding.schedule;
+    let keep = finding.ending != Ending::StepLimit;
     let here = runtime().backend;
     if here == Backend::Restart {
         runtime().backend = Backend::Fork;
     }
-    let mut evidence = execute(kept, schedule);
+    let mut evidence = execute(kept, schedule, keep);
     if runtime().overtaken && !runtime().options.keeps_pauses() {
         runtime().note(OVERTAKEN);
     }
@@ -176,7 +178,7 @@ fn remedy(kept: &Kept, schedule: &Schedule, evidence: &Evidence) -> Vec<(usize, 
     let forbids = |change: &Vec<(usize, Order)>| {
         let rules = Rules { strong: true, ..kept.rules };
         runtime().stronger.clone_from(change);
-        execute(&mut Kept { rules, names: kept.names.clone() }, schedule).diverged
+        execute(&mut Kept { rules, names: kept.names.clone() }, schedule, true).diverged
     };
     let found = remedies(&evidence.communication()).into_iter().find(forbids);
     runtime().stronger.clear();
@@ -185,24 +187,24 @@ fn remedy(kept: &Kept, schedule: &Schedule, evidence: &Evidence) -> Vec<(usize, 
 }
 
 /// A schedule that was found by sampling may go round in a loop that waits, which a search does not.
-fn execute(kept: &mut Kept, schedule: &Schedule) -> Evidence {
-    let evidence = execute_by_rules(kept, schedule);
+fn execute(kept: &mut Kept, schedule: &Schedule, keep: bool) -> Evidence {
+    let evidence = execute_by_rules(kept, schedule, keep);
     if !evidence.diverged || !kept.rules.tries_loops {
         return evidence;
     }
     kept.rules.tries_loops = false;
-    let sampled = execute_by_rules(kept, schedule);
+    let sampled = execute_by_rules(kept, schedule, keep);
     kept.rules.tries_loops = true;
     sampled
 }
 
-fn execute_by_rules(kept: &mut Kept, schedule: &Schedule) -> Evidence {
+fn execute_by_rules(kept: &mut Kept, schedule: &Schedule, keep: bool) -> Evidence {
     const ATTEMPTS: usize = 1000;
     let runtime: &'static mut Runtime = runtime();
-    runtime.record = Some(Record::default());
+    runtime.record = keep.then(Record::default);
     for attempt in 0.. {
         let mut run = Run::new(kept.names.clone(), kept.rules, runtime.options.most_steps());
-        run.events = Some(Vec::new());
+        run.events = keep.then(Vec::new);
         run.reset();
         let mut driver = Replay::new(schedule.clone());
         runtime.execute(&mut run, &mut driver);
@@ -225,7 +227,7 @@ fn raw_impossible() -> ! {
 fn rehearse(kept: &mut Kept, schedule: &Schedule) {
     runtime().backend = Backend::Fork;
     runtime().is_rehearsal = true;
-    execute(kept, schedule);
+    execute(kept, schedule, true);
     runtime().is_rehearsal = false;
     runtime().backend = Backend::Here;
     (runtime().trouble, runtime().exit_code) = (None, 0);
@@ -245,7 +247,7 @@ fn replay_one(kept: &mut Kept, schedule: &str, begin: Instant) {
             if runtime().backend == Backend::Here {
                 rehearse(kept, &schedule);
             }
-            let mut evidence = execute(kept, &schedule);
+            let mut evidence = execute(kept, &schedule, true);
             // What can be watched is executed once.
             if runtime().backend != Backend::Here && !runtime().options.shows_output() {
                 evidence.remedy = remedy(kept, &schedule, &evidence);

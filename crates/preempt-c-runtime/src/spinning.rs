@@ -8,8 +8,8 @@
 //! does not wait: the search tries it out (`control.rs`). Whether a thread yields is a function of
 //! what it has observed, so executions stay repeatable.
 //!
-//! What is lost: executions in which a loop that makes no progress gives up after some two thousand rounds
-//! although others could still move. (One that gives up earlier does so in one go, see `polling.rs` of
+//! What is lost: executions in which a loop that makes no progress gives up after more than the explorer's
+//! `COUNTED` rounds although others could still move. (One that gives up earlier does so in one go, see `polling.rs` of
 //! `preempt-explore`.) A loop that waits and counts its rounds in memory is not
 //! recognised; it ends at the limit on steps, without a verdict.
 

@@ -70,6 +70,27 @@ fn loops_that_wait_are_recognised_in_every_shape() {
     );
 }
 
+/// A semaphore that looks ten thousand times before its thread goes to sleep: what happens after that is explored.
+#[test]
+fn what_follows_thousands_of_looks_is_explored() {
+    if !has("gcc") {
+        return;
+    }
+    let semaphore = |post: &str| {
+        format!(
+            "#include <semaphore.h>\n static sem_t asleep;\n\
+             static void wait(void) {{\n\
+               for (int spin = 10000; spin > 0; spin--) {{ int had = x; if (had > 0 && atomic_compare_exchange_strong(&x, &had, had - 1)) return; }}\n\
+               if (atomic_fetch_sub(&x, 1) <= 0) sem_wait(&asleep); }}\n\
+             static void *post(void *p) {{ data = 1; if (atomic_fetch_add(&x, 1) < 0) {post}; return p; }}\n\
+             int main(void) {{ pthread_t a; sem_init(&asleep, 0, 0); pthread_create(&a, 0, post, 0); wait();\n\
+             assert(data == 1); pthread_join(a, 0); return 0; }}\n"
+        )
+    };
+    check("looks_and_sleeps", &semaphore("sem_post(&asleep)"), &[], "holds");
+    check("sleeps_for_ever", &semaphore("(void)0"), &[], "deadlock");
+}
+
 /// Threads may end the program after `main` has left it to them.
 #[test]
 fn threads_end_the_program_after_main() {

@@ -14,7 +14,7 @@ use std::time::Duration;
 pub const VARIABLE: &str = "PREEMPT_NATIVE";
 
 /// The most steps of an execution where nothing is asked for.
-const STEPS: usize = 100_000;
+const STEPS: usize = 1_500_000;
 
 record! {
     /// What a program is asked when it is started.

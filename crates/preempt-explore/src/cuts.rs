@@ -33,7 +33,7 @@ impl Cut {
                 "of loops that give up after more than 8 rounds, only that they see the next change or give up"
             }
             Cut::GivingUpLate => {
-                "of loops that count more than 1000 rounds, not that they give up while others can move"
+                "of loops that count more than 20,000 rounds, not that they give up while others can move"
             }
             Cut::Timeouts => {
                 "of timeouts while others can move, only as many per execution as are allowed (--timeouts)"

@@ -45,21 +45,33 @@ fn waits(wait: impl Fn(&AtomicBool) + Send + Sync + Copy + 'static) -> impl Fn()
     }
 }
 
+/// Looks at a flag so often, and fails then.
+fn gives_up_after(rounds: u32) -> impl Fn(&AtomicBool) + Send + Sync + Copy + 'static {
+    move |flag| {
+        for _ in 0..rounds {
+            if flag.load(SeqCst) {
+                return;
+            }
+            thread::yield_now();
+        }
+        panic!("gives up");
+    }
+}
+
 #[test]
 fn a_loop_that_gives_up_very_late_is_no_proof() {
-    for rounds in [1_500, 100_000] {
-        let late = waits(move |flag| {
-            for _ in 0..rounds {
-                if flag.load(SeqCst) {
-                    return;
-                }
-                thread::yield_now();
-            }
-            panic!("gives up");
-        });
-        let remark = "of loops that count more than 1000 rounds";
+    for rounds in [30_000, 100_000] {
+        let late = waits(gives_up_after(rounds));
+        let remark = "of loops that count more than 20,000 rounds";
         is_cut("late", remark, check(), &late);
         is_cut("late, unbounded", remark, check().unbounded(), &late);
+    }
+}
+
+#[test]
+fn a_loop_that_gives_up_after_thousands_of_rounds_is_seen_to() {
+    for rounds in [1_500, 15_000] {
+        fails("late", FailureKind::Panic, check(), waits(gives_up_after(rounds)));
     }
 }
 

@@ -16,7 +16,7 @@
 use super::stopped::{Epilogue, Probe};
 use super::{Command, Ending, Run};
 use crate::loops::Conduct;
-use crate::state::{ALONE, GIVES_UP, LONGEST_CYCLE, Rounds, shape_of};
+use crate::state::{ALONE, COUNTED, GIVES_UP, LONGEST_CYCLE, Rounds, shape_of};
 use crate::{Action, Cut, Move, ObjectId, Operation, Status, ThreadId};
 use rustc_hash::FxHashSet;
 
@@ -252,6 +252,11 @@ impl Probe {
         self.rounds.len() > ALONE && !self.recurs && !self.memories.is_empty()
     }
 
+    /// Whether it has been tried out for so long that it never leaves, as far as this search is concerned.
+    fn stays(&self) -> bool {
+        self.rounds.len() > if self.counts() { COUNTED } else { ALONE }
+    }
+
     /// The thread stands before a yield, and remembers this.
     fn end_round(&mut self, rounds: &Rounds, memory: Option<u64>) -> Option<Conduct> {
         self.since = 0;
@@ -261,7 +266,7 @@ impl Probe {
         if rounds.dirty && !repeats && self.rounds.len() > GIVES_UP {
             return Some(self.left());
         }
-        (self.rounds.len() > ALONE).then_some(Conduct::Waits)
+        self.stays().then_some(Conduct::Waits)
     }
 }
 

@@ -21,7 +21,7 @@ mod thread;
 mod values;
 
 pub use objects::Object;
-pub(crate) use polling::{ALONE, GIVES_UP, shape_of};
+pub(crate) use polling::{ALONE, COUNTED, GIVES_UP, shape_of};
 pub use rules::Rules;
 pub use thread::{Status, Thread};
 pub use values::Channel;

@@ -22,8 +22,8 @@
 //! * Where nothing else can move, a thread that waits goes on all the same: it may count in a register and give up.
 //!   Only after [`Rules::patience`] such rounds in a row is it a livelock.
 //!
-//! What is lost: executions in which a loop gives up after more than [`ALONE`] rounds although others could
-//! still move; and those in which a loop sees a change exactly after a certain large number of rounds.
+//! What is lost: executions in which a loop gives up after more than [`ALONE`] rounds ([`COUNTED`] if it is seen to count) although
+//! others could still move; and those in which a loop sees a change exactly after a certain large number of rounds.
 //!
 //! Under weak memory a thread may have read an outdated value; then there is something new to see at once.
 //!
@@ -45,6 +45,8 @@ const REPEATS: usize = 2;
 pub(crate) const GIVES_UP: usize = 8;
 /// A loop that does not leave within this many rounds never does.
 pub(crate) const ALONE: usize = 1000;
+/// The same for a loop that remembers something else after each round: it may count, and give up.
+pub(crate) const COUNTED: usize = 20_000;
 /// After so many rounds without anything new others have to move; also if all rounds are explored.
 const FAIR: u32 = 16;
 const FAIR_OF_ALL: u32 = 1024;
