@@ -40,6 +40,11 @@ unsafe extern "C" fn add(context: *mut Context, frames: *mut c_void) -> c_int {
     GO_ON
 }
 
+/// Lets the unwinder prepare itself, which takes a `pthread_once`, before the program is under control.
+pub(crate) fn prepare() {
+    drop(frames());
+}
+
 /// The calls that have led here, without this library's own. Called while the program is not under control.
 pub(crate) fn frames() -> Frames {
     let mut frames: Vec<usize> = Vec::new();

@@ -109,7 +109,7 @@ pub(crate) fn wait_until(
     let operation = Operation::new(action, object, first, due.is_some().into(), Location::caller());
     let result = perform(Operation { deadline, ..operation }, call_site);
     let is_late = match action {
-        Action::Reacquire | Action::TakeToken => result == 1,
+        Action::Reacquire | Action::TakeToken | Action::Join => result == 1,
         Action::Receive => result > 1,
         _ => result != 1,
     };

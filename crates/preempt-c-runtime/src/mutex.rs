@@ -136,12 +136,30 @@ pub(crate) unsafe extern "C" fn init(
 ) -> c_int {
     let init =
         real!(c"pthread_mutex_init", fn(*mut pthread_mutex_t, *const pthread_mutexattr_t) -> c_int);
-    // SAFETY: as the caller's. The C library's own writes the kind into the mutex.
-    let result = unsafe { init(mutex, attributes) };
-    if is_program() {
-        inside(|runtime| renew(runtime, mutex as usize));
+    if !is_program() {
+        // SAFETY: as the caller's.
+        return unsafe { init(mutex, attributes) };
     }
+    // SAFETY: as the caller's. The C library's own writes the kind into the mutex.
+    let result = unsafe {
+        let plain = attributes.as_ref().and_then(|attributes| without_inheritance(attributes));
+        init(mutex, plain.as_ref().map_or(attributes, std::ptr::from_ref))
+    };
+    inside(|runtime| renew(runtime, mutex as usize));
     result
+}
+
+/// The attributes of a mutex without the inheritance of priorities, which makes no difference here, and for which the C library
+/// asks the kernel; `None` if they have none.
+fn without_inheritance(attributes: &pthread_mutexattr_t) -> Option<pthread_mutexattr_t> {
+    let mut protocol = libc::PTHREAD_PRIO_NONE;
+    let mut copy = *attributes;
+    // SAFETY: attributes that the program has initialised, and a copy of them.
+    unsafe {
+        libc::pthread_mutexattr_getprotocol(attributes, &mut protocol);
+        libc::pthread_mutexattr_setprotocol(&mut copy, libc::PTHREAD_PRIO_NONE);
+    }
+    (protocol == libc::PTHREAD_PRIO_INHERIT).then_some(copy)
 }
 
 pub(crate) unsafe extern "C" fn destroy(mutex: *mut pthread_mutex_t, pc: usize) -> c_int {

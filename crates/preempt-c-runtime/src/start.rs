@@ -85,6 +85,7 @@ unsafe extern "C" fn instead_of_main(
         runtime.note("the processor does not let programs switch thread-local blocks, so real threads were used");
     }
     announce_threads();
+    crate::backtrace::prepare();
     runtime.arena.keep();
     runtime.at_exit_before = runtime.at_exit.len();
     // SAFETY: flushes what constructors have printed, before output is redirected.

@@ -2,7 +2,7 @@
 
 use crate::spinning::Spinning;
 use preempt_explore::ThreadId;
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 
 /// The most threads of a program.
 pub(crate) const MOST: usize = 256;
@@ -84,8 +84,21 @@ pub(crate) struct Task {
     pub(crate) call: Option<usize>,
     /// The calls that have led to its creation, likewise.
     pub(crate) creation: Frames,
-    /// What the program calls it, where places are kept; empty if it has no name.
+    /// What the program calls it; empty if it has no name.
     pub(crate) name: String,
+    /// What it asks the C library for that makes no difference here.
+    pub(crate) settings: Settings,
+}
+
+/// What a thread asks for that makes no difference here, and is told when it looks.
+#[derive(Default)]
+pub(crate) struct Settings {
+    pub(crate) policy: c_int,
+    pub(crate) priority: c_int,
+    /// The processors that it may run on, as it has said.
+    pub(crate) processors: Vec<u8>,
+    pub(crate) cancel_state: c_int,
+    pub(crate) cancel_type: c_int,
 }
 
 impl Task {
@@ -122,6 +135,7 @@ impl Task {
             call: None,
             creation: Frames::default(),
             name: String::new(),
+            settings: Settings::default(),
         }
     }
 

@@ -1,7 +1,8 @@
 //! Threads: creating, joining, ending; and the hand-over between real ones.
 
 use crate::backend::Backend;
-use crate::control::{end_of_thread, into_program, operation, spawn};
+use crate::clock::{due_at, wait_until};
+use crate::control::{end_of_thread, into_program, spawn};
 use crate::entry::{entry, is_program, real};
 use crate::mutex::owner_dies;
 use crate::runtime::inside;
@@ -11,7 +12,7 @@ use crate::task::Start;
 use crate::token::wait_for_turn;
 use crate::trouble::{Kind, Trouble};
 use crate::{context, equip, keys, raw};
-use libc::{pthread_attr_t, pthread_t};
+use libc::{pthread_attr_t, pthread_t, timespec};
 use preempt_explore::{Action, Next, ObjectId, ThreadId};
 use std::ffi::{c_int, c_void};
 
@@ -147,6 +148,11 @@ unsafe extern "C" fn join(thread: pthread_t, value: *mut *mut c_void, pc: usize)
         // SAFETY: as the caller's.
         return unsafe { join(thread, value) };
     }
+    join_until(thread, value, None, pc)
+}
+
+/// Waits for the end of a thread, until a time if there is a limit.
+fn join_until(thread: pthread_t, value: *mut *mut c_void, due: Option<u64>, pc: usize) -> c_int {
     let result = inside(|runtime| {
         let Some(target) = find(runtime, thread) else { return Err(libc::ESRCH) };
         if target == runtime.current() {
@@ -160,7 +166,9 @@ unsafe extern "C" fn join(thread: pthread_t, value: *mut *mut c_void, pc: usize)
             misuse(pc, "pthread_join of a thread that was joined before");
         }
         let call_site = CallSite { pc, address: 0 };
-        operation(Action::Join, ObjectId::NONE, u64::from(target.0), 0, call_site);
+        if wait_until(Action::Join, ObjectId::NONE, u64::from(target.0), due, call_site) != 0 {
+            return Err(libc::ETIMEDOUT);
+        }
         let target = &mut crate::runtime::runtime().tasks[target.index()];
         target.joined = true;
         Ok(target.value)
@@ -212,22 +220,38 @@ unsafe extern "C" fn cancel(thread: pthread_t, pc: usize) -> c_int {
 unsafe extern "C" fn timed_join(
     thread: pthread_t,
     value: *mut *mut c_void,
-    _: *const libc::timespec,
+    until: *const timespec,
     pc: usize,
 ) -> c_int {
-    // SAFETY: as the caller's. A join that may time out waits: the time that it takes is ours.
-    unsafe { join(thread, value, pc) }
+    if !is_program() {
+        let join = real!(
+            c"pthread_timedjoin_np",
+            fn(pthread_t, *mut *mut c_void, *const timespec) -> c_int
+        );
+        // SAFETY: as the caller's.
+        return unsafe { join(thread, value, until) };
+    }
+    // SAFETY: the program's own time.
+    join_until(thread, value, unsafe { due_at(until) }, pc)
 }
 
 unsafe extern "C" fn clock_join(
     thread: pthread_t,
     value: *mut *mut c_void,
-    _: libc::clockid_t,
-    _: *const libc::timespec,
+    clock: libc::clockid_t,
+    until: *const timespec,
     pc: usize,
 ) -> c_int {
-    // SAFETY: as above.
-    unsafe { join(thread, value, pc) }
+    if !is_program() {
+        let join = real!(
+            c"pthread_clockjoin_np",
+            fn(pthread_t, *mut *mut c_void, libc::clockid_t, *const timespec) -> c_int
+        );
+        // SAFETY: as the caller's.
+        return unsafe { join(thread, value, clock, until) };
+    }
+    // SAFETY: the program's own time.
+    join_until(thread, value, unsafe { due_at(until) }, pc)
 }
 
 unsafe extern "C" fn try_join(thread: pthread_t, value: *mut *mut c_void, pc: usize) -> c_int {

@@ -189,6 +189,7 @@ impl Action {
         matches!(
             self,
             Action::Reacquire
+                | Action::Join
                 | Action::TakeToken
                 | Action::Receive
                 | Action::Lock

@@ -1,7 +1,9 @@
 //! What the library of C++ does in functions that are not compiled with the program.
 
 use super::{reads, writes};
-use crate::entry::{entry, real};
+use crate::entry::{entry, is_program, real};
+use crate::runtime::inside;
+use crate::trouble::Trouble;
 use std::ffi::{c_char, c_void};
 
 /// The string of libstdc++: where its characters are, how many, and room for a short one.
@@ -20,6 +22,8 @@ entry! {
         => get_line;
     __wrap__ZStrsIcSt11char_traitsIcESaIcEERSt13basic_istreamIT_T0_ES7_RNSt7__cxx1112basic_stringIS4_S5_T1_EE / 2
         => get_word;
+    // `_State_baseV2::_Make_ready::_M_set`: a shared state is to be made ready when the thread ends.
+    _ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv / 1 => ready_at_exit;
     // The standard output calls it, with what the program prints.
     fwrite / 4 => write_from;
 }
@@ -61,6 +65,18 @@ unsafe extern "C" fn get_word(stream: *mut c_void, text: *mut Text, pc: usize) -
         was_read(stream, text, pc);
         result
     }
+}
+
+/// The library does it with atomic operations that are not seen.
+unsafe extern "C" fn ready_at_exit(state: *mut c_void, pc: usize) {
+    if is_program() {
+        let message = "std::promise::set_value_at_thread_exit and its kin are not modelled: set the value as the last thing \
+                       that the thread does";
+        inside(|runtime| runtime.stop(Trouble::unsupported(pc, message)));
+    }
+    let real = real!(c"_ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv", fn(*mut c_void));
+    // SAFETY: as the caller's.
+    unsafe { real(state) };
 }
 
 unsafe extern "C" fn write_from(

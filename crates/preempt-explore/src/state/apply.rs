@@ -167,6 +167,7 @@ impl ExecutionState {
                 let woken = self.waiter(object, step.choice);
                 Touch { stamp: woken.map_or(0, |t| self.threads[t.index()].key), ..on(true) }
             }
+            Action::Join if timeout => without_object(1),
             Action::Join => without_object(self.threads[operation.target().index()].key),
             Action::Yield => without_object(0),
             Action::Leave => without_object(value() >> 32),
@@ -391,6 +392,9 @@ impl ExecutionState {
     fn execute_without_object(&mut self, step: Move, operation: &Operation) -> Done {
         let quiet = Done { result: 0, observed: 0, publish: Publish::Nothing, changed: false };
         match operation.action {
+            Action::Join if step.choice == Move::TIMEOUT => {
+                Done { result: 1, observed: 1, ..quiet }
+            }
             Action::Join => {
                 let target = operation.target();
                 if let Some(clocks) = &mut self.clocks {
