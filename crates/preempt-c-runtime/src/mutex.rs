@@ -142,7 +142,7 @@ pub(crate) unsafe extern "C" fn init(
     }
     // SAFETY: as the caller's. The C library's own writes the kind into the mutex.
     let result = unsafe {
-        let plain = attributes.as_ref().and_then(|attributes| without_inheritance(attributes));
+        let plain = attributes.as_ref().and_then(without_inheritance);
         init(mutex, plain.as_ref().map_or(attributes, std::ptr::from_ref))
     };
     inside(|runtime| renew(runtime, mutex as usize));
