@@ -117,7 +117,8 @@ pub(crate) fn holder(runtime: &Runtime, index: u32) -> u64 {
     runtime.run().state.object(runtime.objects.id(index)).value
 }
 
-fn is_mine(runtime: &Runtime, index: u32) -> bool {
+/// Whether the running thread holds a lock.
+pub(crate) fn is_mine(runtime: &Runtime, index: u32) -> bool {
     holder(runtime, index) == u64::from(runtime.current().0) + 1
 }
 

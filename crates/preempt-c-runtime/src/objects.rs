@@ -139,6 +139,11 @@ impl Objects {
         (index, true)
     }
 
+    /// Whether the program has ever used such an object at this address.
+    pub(crate) fn knows(&self, address: usize, kind: Kind) -> bool {
+        self.index.contains_key(&(address, kind))
+    }
+
     /// The strategy's name of an object.
     pub(crate) fn id(&self, index: u32) -> ObjectId {
         self.ids[index as usize]

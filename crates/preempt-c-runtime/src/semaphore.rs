@@ -3,6 +3,7 @@
 //! A semaphore is a channel of the strategy whose messages are the units: posting sends one, waiting
 //! receives one.
 
+use crate::atomics::before_read;
 use crate::clock::{due_at, wait_until};
 use crate::control::operation;
 use crate::entry::{entry, is_program, real};
@@ -60,7 +61,7 @@ fn take(semaphore: *mut sem_t, action: Action, due: Option<u64>, pc: usize) -> c
         let index = object(runtime, semaphore as usize, Kind::Semaphore);
         let call_site = CallSite { pc, address: semaphore as usize };
         if action == Action::TryReceive {
-            crate::atomics::before_read(pc, semaphore as usize, call_site);
+            before_read(pc, semaphore as usize, call_site);
         }
         let id = crate::runtime::runtime().objects.id(index);
         let result = wait_until(action, id, 0, due, call_site);
@@ -141,12 +142,16 @@ unsafe extern "C" fn value(semaphore: *mut sem_t, value: *mut c_int, pc: usize) 
         };
     }
     let found = inside(|runtime| {
+        let call_site = CallSite { pc, address: semaphore as usize };
+        before_read(pc, semaphore as usize, call_site);
         let index = object(runtime, semaphore as usize, Kind::Semaphore);
         let id = runtime.objects.id(index);
-        operation(Action::Load, id, 0, 0, CallSite { pc, address: semaphore as usize })
+        let found = operation(Action::Length, id, 0, 0, call_site);
+        runtime.me().spinning.read(pc, semaphore as usize, found);
+        found
     });
     // SAFETY: the program's own variable.
-    unsafe { *value = found as u32 as c_int };
+    unsafe { *value = found as c_int };
     0
 }
 

@@ -258,6 +258,46 @@ fn the_order_of_calls_is_searched() {
     }
 }
 
+/// A stream that the program locks for several calls belongs to its holder until then; calls that leave the lock to the program
+/// race without it.
+#[test]
+fn streams_are_locked_for_several_calls() {
+    if !has("gcc") {
+        return;
+    }
+    let whole = "static FILE *f; static void *work(void *p) { fputs(\"[]\", f); return p; }\n\
+                 int main(void) { pthread_t t; char text[8] = \"\"; f = tmpfile(); pthread_create(&t, 0, work, 0);\n\
+                 flockfile(f); flockfile(f); putc_unlocked('(', f); funlockfile(f); sched_yield();\n\
+                 fputc(')', f); funlockfile(f); pthread_join(t, 0); rewind(f); fgets(text, 8, f);\n\
+                 assert(!strcmp(text, \"()[]\") || !strcmp(text, \"[]()\")); fclose(f); return 0; }\n";
+    let unlocked = "static FILE *f; static void *work(void *p) { putc_unlocked('b', f); return p; }\n\
+                    int main(void) { pthread_t t; f = tmpfile(); setvbuf(f, 0, _IOFBF, 4096); pthread_create(&t, 0, work, 0);\n\
+                    fputc('a', f); pthread_join(t, 0); fclose(f); return 0; }\n";
+    let printed = "static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n\
+                   static void *work(void *p) { flockfile(stdout); pthread_mutex_lock(&m); pthread_mutex_unlock(&m);\n\
+                   funlockfile(stdout); return p; }\n\
+                   int main(void) { pthread_t t; pthread_create(&t, 0, work, 0); pthread_mutex_lock(&m); puts(\"x\");\n\
+                   pthread_mutex_unlock(&m); pthread_join(t, 0); return 0; }\n";
+    let tried = "static int held; static void *work(void *p) { if (!ftrylockfile(stdout)) { held++; funlockfile(stdout); } return p; }\n\
+                 int main(void) { pthread_t t; pthread_create(&t, 0, work, 0); flockfile(stdout); held++; funlockfile(stdout);\n\
+                 pthread_join(t, 0); assert(held == 2); return 0; }\n";
+    let other = "int main(void) { funlockfile(stdout); return 0; }\n";
+    let cases = [
+        ("whole", whole, "holds"),
+        ("unlocked", unlocked, "data_race"),
+        ("printed", printed, "deadlock"),
+        ("tried", tried, "assertion"),
+        ("other", other, "misuse"),
+    ];
+    for (name, text, expected) in cases {
+        let text = format!("#define _GNU_SOURCE\n#include <string.h>\n#include <sched.h>\n{text}");
+        let (_, report) = run(&program(&format!("stream_{name}"), &text), &["--time", "20s"]);
+        let kind = report["violation"]["kind"].as_str();
+        let found = kind.unwrap_or_else(|| report["verdict"].as_str().unwrap_or_default());
+        assert_eq!(found, expected, "{name}: {report}");
+    }
+}
+
 /// Each thread has an error number of its own, also while others run.
 #[test]
 fn error_numbers_are_of_a_thread() {

@@ -70,6 +70,26 @@ fn loops_that_wait_are_recognised_in_every_shape() {
     );
 }
 
+/// The value of a semaphore is asked for, also beside numbers with relaxed accesses: it is the newest, in every order.
+#[test]
+fn the_value_of_a_semaphore_changes() {
+    if !has("gcc") {
+        return;
+    }
+    let text = |then: &str| {
+        let second = "atomic_store_explicit(&y, 1, memory_order_relaxed); sem_post(&units);";
+        let main = format!("int n; sem_getvalue(&units, &n); {then}");
+        format!("#include <semaphore.h>\nstatic sem_t units;\n{}", two("", second, &main))
+    };
+    for value in 0..2 {
+        let found = text(&format!("assert(n != {value});"));
+        check(&format!("semaphore_is_{value}"), &found, &[], "assertion");
+    }
+    check("semaphore_is_small", &text("assert(n == 0 || n == 1);"), &[], "holds");
+    let waits = text("while (n == 0) sem_getvalue(&units, &n);");
+    check("waits_for_a_semaphore", &waits, &[], "holds");
+}
+
 /// A semaphore that looks ten thousand times before its thread goes to sleep: what happens after that is explored.
 #[test]
 fn what_follows_thousands_of_looks_is_explored() {

@@ -126,6 +126,8 @@ pub enum Action {
     Receive,
     /// Receive if there is a message. `first` as above.
     TryReceive,
+    /// Ask how many messages a channel holds.
+    Length,
     /// A sender goes away.
     CloseSender,
     /// The receiver goes away.
@@ -220,6 +222,7 @@ impl Action {
                 | Action::Offer
                 | Action::Receive
                 | Action::TryReceive
+                | Action::Length
                 | Action::CloseSender
                 | Action::CloseReceiver
         )
@@ -269,6 +272,7 @@ impl Action {
             Action::Offer => "begin to receive from",
             Action::Receive => "recv",
             Action::TryReceive => "try_recv",
+            Action::Length => "ask for the length of",
             Action::CloseSender => "drop a sender of",
             Action::CloseReceiver => "drop the receiver of",
             Action::Arrive => "arrive at",

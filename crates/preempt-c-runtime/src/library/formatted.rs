@@ -1,6 +1,6 @@
 //! Output by a format: strings that it names are read, and buffers written.
 
-use super::streams::hold;
+use super::streams::{hold, stdout};
 use super::variadic::{Arguments, variadic};
 use super::{has_written_string, library, reads_string, wide, writes};
 use libc::FILE;
@@ -116,7 +116,10 @@ unsafe fn follow(format: *const c_char, arguments: List, pc: usize) {
 }
 
 library! {
-    fn vprintf/2 (pc; format: *const c_char, list: List) -> c_int { follow(format, list, pc); }
+    fn vprintf/2 (pc; format: *const c_char, list: List) -> c_int {
+        follow(format, list, pc);
+        let _held = hold(NAME, stdout, pc);
+    }
     fn vfprintf/3 (pc; file: *mut FILE, format: *const c_char, list: List) -> c_int {
         follow(format, list, pc);
         let _held = hold(NAME, file, pc);

@@ -13,6 +13,7 @@ mod formatted;
 mod memory;
 mod scanned;
 mod shared_state;
+mod stream_locks;
 mod streams;
 mod strings;
 mod variadic;

@@ -2,12 +2,14 @@
 //! after a later one in another, as the lock of the stream does.
 //!
 //! The standard output and error are no objects: what is printed is not seen by the program, so the order of it is not
-//! searched.
+//! searched. They become objects in a program that locks them itself (`stream_locks.rs`).
 
 use super::{has_written_string, library, reads, reads_string, writes};
 use crate::arena;
 use crate::descriptors::{When, lock, unlock};
 use crate::entry::is_program;
+use crate::mutex::{self, object};
+use crate::objects::Kind;
 use crate::runtime::{inside, runtime};
 use crate::served;
 use libc::FILE;
@@ -20,11 +22,54 @@ pub(super) const RANDOM: usize = NAMES - 16;
 
 /// The name of what it keeps about time zones.
 pub(super) const TIME: usize = NAMES - 48;
+/// How many bytes of a stream every call on it changes: its flags, and where it reads and writes.
+const CHANGED: usize = 48;
+
 /// The name of the standard input.
 const INPUT: usize = NAMES - 32;
+/// The name of the standard output.
+const OUTPUT: usize = NAMES - 64;
+/// The name of the standard error.
+const ERROR: usize = NAMES - 80;
 
 unsafe extern "C" {
     pub(super) static stdin: *mut FILE;
+    pub(super) static stdout: *mut FILE;
+    static stderr: *mut FILE;
+}
+
+/// The name of a stream; `None` if it is none that this library knows.
+pub(super) fn name_of(file: *mut FILE) -> Option<usize> {
+    // SAFETY: these read variables that the C library sets once.
+    let (input, output, error) = unsafe { (stdin, stdout, stderr) };
+    match file as usize {
+        _ if file == input => Some(INPUT),
+        _ if file == output => Some(OUTPUT),
+        _ if file == error => Some(ERROR),
+        address if arena::contains(address) => Some(NAMES + (address - arena::BASE)),
+        _ => None,
+    }
+}
+
+/// Whether the order of what threads do with a stream can make a difference to the program.
+fn is_searched(name: usize) -> bool {
+    !matches!(name, OUTPUT | ERROR) || runtime().objects.knows(name, Kind::FileLock)
+}
+
+/// Whether the running thread holds the lock of this stream.
+pub(super) fn is_mine(name: usize) -> bool {
+    let runtime = runtime();
+    runtime.objects.knows(name, Kind::FileLock) && {
+        let index = object(runtime, name, Kind::FileLock);
+        mutex::is_mine(runtime, index)
+    }
+}
+
+/// The running thread uses a stream. What is printed is not looked at, so nothing is said of it.
+pub(super) fn touch(file: *mut FILE, pc: usize) {
+    if name_of(file).is_some_and(is_searched) {
+        writes(file, CHANGED, pc);
+    }
 }
 
 /// A call on something that the C library locks for its time.
@@ -36,15 +81,14 @@ pub(super) struct Held {
 
 /// Begins a call of a function on a stream.
 pub(super) fn hold(function: &str, file: *mut FILE, pc: usize) -> Option<Held> {
-    // SAFETY: reads a variable that the C library sets once.
-    let is_input = file == unsafe { stdin };
-    match file as usize {
-        _ if is_input => hold_name(function, INPUT, pc),
-        address if arena::contains(address) => {
-            hold_name(function, NAMES + (address - arena::BASE), pc)
-        }
-        _ => None,
+    let name = name_of(file).filter(|&name| is_program() && is_searched(name))?;
+    if is_mine(name) {
+        touch(file, pc);
+        return None;
     }
+    let held = hold_name(function, name, pc);
+    touch(file, pc);
+    held
 }
 
 /// Begins a call of a function on what has this name.
@@ -74,8 +118,17 @@ library! {
         reads_string(text, usize::MAX, pc);
         let _held = hold(NAME, file, pc);
     }
-    fn puts/1 (pc; text: *const c_char) -> c_int { reads_string(text, usize::MAX, pc); }
-    fn perror/1 (pc; text: *const c_char) { if !text.is_null() { reads_string(text, usize::MAX, pc); } }
+    fn puts/1 (pc; text: *const c_char) -> c_int {
+        reads_string(text, usize::MAX, pc);
+        let _held = hold(NAME, stdout, pc);
+    }
+    fn perror/1 (pc; text: *const c_char) {
+        if !text.is_null() {
+            reads_string(text, usize::MAX, pc);
+        }
+        let _held = hold(NAME, stderr, pc);
+    }
+    fn putchar/1 (pc; byte: c_int) -> c_int { let _held = hold(NAME, stdout, pc); }
     fn fwrite/4 (pc; from: *const c_void, size: usize, count: usize, file: *mut FILE) -> usize {
         reads(from, size.saturating_mul(count), pc);
         let _held = hold(NAME, file, pc);

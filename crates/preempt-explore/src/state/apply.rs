@@ -154,6 +154,7 @@ impl ExecutionState {
             | Action::ReadLock
             | Action::ReadUnlock
             | Action::TryReadLock
+            | Action::Length
             | Action::OnceCompleted => on(false),
             Action::TryLock => on(value() == 0),
             Action::Upgrade => on(value() != 0),
@@ -497,6 +498,7 @@ impl ExecutionState {
             let has_failed = match operation.action {
                 Action::TryLock | Action::TryReadLock | Action::TryWriteLock => done.result == 0,
                 Action::OnceCompleted => done.result != ONCE_DONE,
+                Action::Length => true,
                 Action::Reacquire => done.result == 1,
                 Action::DropReference => done.result == 0,
                 _ => false,

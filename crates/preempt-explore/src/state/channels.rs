@@ -54,6 +54,10 @@ pub(super) fn execute_channel(object: &mut Object, operation: &Operation, timeou
             channel.offered = false;
             done.changed = done.result == 0;
         }
+        Action::Length => {
+            done.result = channel.length.into();
+            done.changed = false;
+        }
         Action::CloseSender => {
             channel.senders -= 1;
             done.observed = 0;
