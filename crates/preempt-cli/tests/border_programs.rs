@@ -20,13 +20,16 @@ const FRAME: &str = r#"
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
@@ -51,13 +54,20 @@ static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static sem_t units;
 static once_flag flag = ONCE_FLAG_INIT;
 static char text[64];
-static int file, ends[2];
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static pthread_spinlock_t spin;
+static pthread_key_t key;
+static mtx_t again;
+static atomic_flag taken = ATOMIC_FLAG_INIT;
+static int file, ends[2], event, counter, shared;
 static FILE *stream;
 static char seen[4][200];
 static _Thread_local int me;
 #define SAW(number) sprintf(seen[me] + strlen(seen[me]), "%d ", (int)(number))
 static void handle(int number) { (void)number; atomic_fetch_add(&handled, 1); }
 static void once(void) { x = x + 10; }
+static void last(void *at) { atomic_fetch_add((atomic_int *)at, 100); }
+static int truncate_a_little(void) { return ftruncate(file, 1); }
 
 static void prepare(void) {
   static int done;
@@ -76,6 +86,10 @@ static void prepare(void) {
   fcntl(file, F_SETFL, O_APPEND);
   if (pipe2(ends, O_NONBLOCK)) abort();
   stream = tmpfile();
+  event = eventfd(0, EFD_NONBLOCK);
+  pthread_spin_init(&spin, 0);
+  pthread_key_create(&key, last);
+  mtx_init(&again, mtx_recursive);
 }
 
 static void tell(void) {
@@ -85,8 +99,8 @@ static void tell(void) {
   if (!fgets(printed, sizeof printed, stream)) printed[0] = 0;
   long size = pread(file, content, sizeof content - 1, 0);
   content[size < 0 ? 0 : size] = 0;
-  int length = sprintf(line, "outcome [%s|%s|%s|%s] x=%d y=%d h=%d text=%s file=%s stream=%s\n", seen[0], seen[1], seen[2], seen[3],
-                       x, y, handled, text, content, printed);
+  int length = sprintf(line, "outcome [%s|%s|%s|%s] x=%d y=%d c=%d h=%d text=%s file=%s stream=%s\n", seen[0], seen[1], seen[2], seen[3],
+                       x, y, counter, handled, text, content, printed);
   if (write(1, line, length) != length) abort();
 }
 "#;
@@ -124,6 +138,38 @@ const ACTIONS: &[&str] = &[
     "{ int *at = malloc(sizeof *at); *at = x; PAUSE SAW(*at); free(at); }",
     "{ struct timespec t = {0, 1000}; nanosleep(&t, NULL); }",
     "sched_yield();",
+    "pthread_kill(pthread_self(), SIGUSR1);",
+    "{ struct pollfd p = {ends[0], POLLIN, 0}; SAW(poll(&p, 1, 0)); }",
+    "{ uint64_t one = 1; SAW(write(event, &one, 8)); }",
+    "{ uint64_t got = 0; SAW(read(event, &got, 8)); SAW(got); errno = 0; }",
+    "SAW(lseek(file, 0, SEEK_CUR));",
+    "SAW(lseek(file, 0, SEEK_END));",
+    "{ char byte = '-'; SAW(read(file, &byte, 1)); SAW(byte); }",
+    "SAW(ftell(stream));",
+    "flockfile(stream); rewind(stream); SAW(fgetc(stream)); fseek(stream, 0, SEEK_END); funlockfile(stream);",
+    "if (ftrylockfile(stream)) SAW(-2); else { fputs(\"[\", stream); PAUSE fputs(\"]\", stream); funlockfile(stream); }",
+    "{ struct timespec past = {1, 0}; int r = pthread_mutex_timedlock(&mutex, &past); SAW(r == ETIMEDOUT);\
+     if (!r) { strcat(text, \"d\"); PAUSE pthread_mutex_unlock(&mutex); } }",
+    "pthread_mutex_lock(&mutex); pthread_cond_signal(&condition); pthread_mutex_unlock(&mutex);",
+    "pthread_mutex_lock(&mutex); pthread_cond_broadcast(&condition); pthread_mutex_unlock(&mutex);",
+    "{ struct timespec soon; clock_gettime(CLOCK_REALTIME, &soon); soon.tv_nsec += 100000; soon.tv_sec += soon.tv_nsec / 1000000000;\
+     soon.tv_nsec %= 1000000000; pthread_mutex_lock(&mutex); SAW(pthread_cond_timedwait(&condition, &mutex, &soon) == 0);\
+     pthread_mutex_unlock(&mutex); }",
+    "{ struct timespec past = {1, 0}; SAW(sem_timedwait(&units, &past)); errno = 0; }",
+    "pthread_setspecific(key, &y);",
+    "SAW(__sync_fetch_and_add(&counter, 3));",
+    "SAW(__sync_val_compare_and_swap(&counter, 3, 1));",
+    "{ sigset_t set; sigemptyset(&set); sigaddset(&set, SIGUSR1); pthread_sigmask(SIG_BLOCK, &set, NULL); raise(SIGUSR1);\
+     SAW(handled); PAUSE pthread_sigmask(SIG_UNBLOCK, &set, NULL); SAW(handled); }",
+    "mtx_lock(&again); mtx_lock(&again); x = x + 2; PAUSE x = x + 2; mtx_unlock(&again); mtx_unlock(&again);",
+    "pthread_spin_lock(&spin); y = y + 3; PAUSE y = y + 3; pthread_spin_unlock(&spin);",
+    "{ char *made = NULL; if (asprintf(&made, \"%d\", x) > 0) SAW(*made); free(made); }",
+    "{ int copy = dup(file); SAW(write(copy, \"c\", 1)); close(copy); }",
+    "SAW(truncate_a_little());",
+    "SAW(pthread_rwlock_trywrlock(&lock) || pthread_rwlock_unlock(&lock));",
+    "SAW(pthread_rwlock_tryrdlock(&lock) || pthread_rwlock_unlock(&lock));",
+    "atomic_thread_fence(memory_order_seq_cst);",
+    "while (atomic_flag_test_and_set(&taken)) sched_yield(); shared++; PAUSE SAW(shared); atomic_flag_clear(&taken);",
 ];
 
 /// Where a thread is made.
@@ -232,7 +278,7 @@ fn check(seed: u64, runs: u64) -> Result<bool, String> {
     let ours = build(preempt().arg("cc"), &source, &format!("border-{seed}"), &[]);
     let native =
         build(&mut Command::new("gcc"), &source, &format!("border-native-{seed}"), &["-DNATIVE"]);
-    let options = ["run", "--output", "--time", "20s", "--sample", "off", "--timeouts", "2", "--"];
+    let options = ["run", "--output", "--time", "20s", "--sample", "off", "--timeouts", "6", "--"];
     let (explored, answer) = outcomes(preempt().args(options).arg(&ours));
     let shown = text.split_once("static void *body0").map_or("", |(_, rest)| rest);
     let finished = answer.lines().any(|line| line.contains("holds"));
