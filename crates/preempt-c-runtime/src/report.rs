@@ -260,7 +260,8 @@ impl Evidence {
         let Recorded { call_site, frames, call } =
             self.record.steps.get(at).cloned().unwrap_or_default();
         let address = match self.addresses.get(at) {
-            Some(&address) if address != 0 => address,
+            // A thread waits for a condition, whose lock it gives up.
+            Some(&address) if address != 0 && event.operation.action != Action::Wait => address,
             _ => call_site.address,
         };
         exchange::Event {

@@ -485,3 +485,55 @@ fn reports_say_what_was_missed_and_what_would_forbid_it() {
         assert_eq!(output.status.code(), Some(2), "{refused:?}");
     }
 }
+
+/// Steps name what they are about: parts of global variables by the debug information, memory of the heap as it is written.
+#[test]
+fn steps_name_parts_of_variables_and_memory_of_the_heap() {
+    if !has("gcc") {
+        return;
+    }
+    let globals = "#include <stdatomic.h>\nstruct item { int key; atomic_int uses; };\n\
+                   static struct { pthread_mutex_t lock; struct item items[2][3]; } table;\nstatic struct item *shared;\n\
+                   static void *work(void *p) { pthread_mutex_lock(&table.lock); table.items[1][2].uses++;\n\
+                   pthread_mutex_unlock(&table.lock); shared->uses += 2;\n\
+                   shared->key = 3;\n\
+                   return p; }\n\
+                   int main(void) { pthread_t a, b; shared = malloc(sizeof *shared); atomic_init(&shared->uses, 0);\n\
+                   pthread_create(&a, 0, work, 0); pthread_create(&b, 0, work, 0); pthread_join(a, 0); pthread_join(b, 0);\n\
+                   return 0; }\n";
+    let (_, report) = run(&program("names_parts", globals), &[]);
+    assert_eq!(report["violation"]["kind"], "data_race", "{report}");
+    let steps = report["violation"]["trace"].as_array().expect("steps");
+    let texts: Vec<&str> = steps.iter().filter_map(|step| step["text"].as_str()).collect();
+    for wanted in [
+        "lock table.lock",
+        "fetch_add table.items[1][2].uses -> 0",
+        "fetch_add shared->uses -> 0",
+        "write shared->key",
+    ] {
+        assert!(texts.contains(&wanted), "{wanted}: {texts:?}");
+    }
+    let source = folder().join("names_fields.cc");
+    let fields = "#include <atomic>\n#include <cassert>\n#include <condition_variable>\n#include <memory>\n#include <mutex>\n\
+                  #include <thread>\n\
+                  struct Box { std::mutex guard; std::condition_variable ready; bool full = false; std::atomic<int> count{0};\n\
+                  void put() { std::lock_guard<std::mutex> lock(guard); full = true;\n\
+                  count.store(count.load() + 1);\n\
+                  ready.notify_one(); }\n\
+                  void take() { std::unique_lock<std::mutex> lock(guard);\n\
+                  while (!full) ready.wait(lock);\n\
+                  count++; } };\n\
+                  int main() { auto box = std::make_shared<Box>(); std::thread t([box] { box->put(); }); box->take(); t.join();\n\
+                  assert(box->count.load() == 1); }\n";
+    std::fs::write(&source, fields).expect("a program");
+    let (_, report) = run(&compile(&source, &[], ["gcc", "g++"]), &[]);
+    assert_eq!(report["violation"]["kind"], "assertion", "{report}");
+    let steps = report["violation"]["trace"].as_array().expect("steps");
+    let texts: Vec<&str> = steps.iter().filter_map(|step| step["text"].as_str()).collect();
+    for wanted in
+        ["lock guard", "wait ready", "store count = 1", "signal ready", "fetch_add count -> 1"]
+    {
+        assert!(texts.contains(&wanted), "{wanted}: {texts:?}");
+    }
+    assert!(!texts.iter().any(|text| text.contains("0x")), "{texts:?}");
+}

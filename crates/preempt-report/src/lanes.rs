@@ -12,7 +12,7 @@ mod layout;
 
 use crate::look::Tone;
 use crate::message::halves;
-use crate::{Cast, Look, change_words, fit, remarks, waits};
+use crate::{Cast, Look, change_words, fit, moment, remarks, waits};
 use cell::net_changes;
 use layout::{ARROW, Layout};
 use preempt_core::{ProcessId, Switch, SwitchCount, Trace, TraceStep, Violation, counted, grouped};
@@ -255,14 +255,10 @@ impl Lanes {
     }
 
     fn failure(&self, trace: &Trace, cost: SwitchCount, violation: &Violation) -> String {
-        let place = match violation.line {
-            0 => String::new(),
-            line => format!(" ({}:{line})", fit::clean(&violation.file)),
-        };
         let text = format!(
-            "{} {}{place}",
+            "{} {}",
             self.look.glyph("✗", "!!"),
-            fit::clean(violation.message.trim())
+            fit::clean(&moment::with_place(&violation.message, violation))
         );
         let mut out = String::new();
         for line in fit::wrap(&text, self.look.width, 2) {

@@ -144,8 +144,19 @@ fn failure_detail(trace: &Trace, violation: &Violation, cast: &Cast) -> String {
     }
     let reasons = trace.observations.reasons.join("; ");
     let message = if reasons.is_empty() { message } else { &reasons };
+    with_place(message, violation)
+}
+
+/// A message about a violation with the place of it, unless the message says it itself.
+pub(crate) fn with_place(message: &str, violation: &Violation) -> String {
+    let message = message.trim();
+    let place = format!("{}:{}", violation.file, violation.line);
+    let mut behind = message.match_indices(&place).map(|(at, _)| &message[at + place.len()..]);
     match violation.line {
         0 => message.to_string(),
-        line => format!("{} ({}:{line})", message.trim_end_matches('.'), violation.file),
+        _ if behind.any(|rest| !rest.starts_with(|c: char| c.is_ascii_digit())) => {
+            message.to_string()
+        }
+        _ => format!("{} ({place})", message.trim_end_matches('.')),
     }
 }

@@ -448,10 +448,11 @@ fn message(
         return (text, line);
     }
     if let Some(race) = &evidence.race {
+        let names = Names::of(evidence, symbols);
         let access = |access: &Access| {
             let name = threads.get(access.thread).map_or("a thread", |name| name.as_str());
             let verb = if access.write { "writes" } else { "reads" };
-            let what = variable(access, symbols);
+            let what = variable(access, &names);
             let place = at(symbols.place(access.pc, &access.frames).as_ref());
             let within = symbols.within_package(access.pc, &access.frames);
             let within = within.map_or(String::new(), |within| format!(" (in {within})"));
@@ -476,12 +477,16 @@ fn message(
 }
 
 /// The name of what is accessed, behind a space, if it has one.
-fn variable(access: &Access, symbols: &Symbols) -> String {
-    symbols.name(access.address).map_or(String::new(), |name| format!(" {name}"))
+fn variable(access: &Access, names: &Names<'_>) -> String {
+    names.known(access.address).map_or(String::new(), |name| format!(" {name}"))
 }
 
 /// A plain access as a step.
-fn accesses(access: &Access, symbols: &Symbols, threads: &[String]) -> TraceStep {
+fn accesses(
+    access: &Access,
+    (symbols, names): (&Symbols, &Names<'_>),
+    threads: &[String],
+) -> TraceStep {
     let line = symbols.place(access.pc, &access.frames).unwrap_or_default();
     let verb = if access.write { "write" } else { "read" };
     TraceStep {
@@ -490,7 +495,7 @@ fn accesses(access: &Access, symbols: &Symbols, threads: &[String]) -> TraceStep
         partner: None,
         file: line.file,
         line: line.line,
-        text: format!("{verb}{}", variable(access, symbols)),
+        text: format!("{verb}{}", variable(access, names)),
         switch: Switch::None,
         changes: Vec::new(),
         output: String::new(),
@@ -540,7 +545,7 @@ fn trace(evidence: &Evidence, symbols: &Symbols, threads: &[String]) -> Trace {
         let place = at(symbols.place(earlier.pc, &earlier.frames).as_ref());
         let other = threads.get(earlier.thread).map_or("a thread", |name| name.as_str());
         let verb = if earlier.write { "write" } else { "read" };
-        let mut last = accesses(later, symbols, threads);
+        let mut last = accesses(later, (symbols, &names), threads);
         last.text.push_str(&format!(", races with the {verb} of {other}{place}"));
         last.switch = match steps.last() {
             Some(before) if before.pid != later.thread => Switch::Forced,
@@ -548,7 +553,7 @@ fn trace(evidence: &Evidence, symbols: &Symbols, threads: &[String]) -> Trace {
         };
         steps.push(last);
         let first = earlier.step.min(steps.len() - 1);
-        steps.insert(first, accesses(earlier, symbols, threads));
+        steps.insert(first, accesses(earlier, (symbols, &names), threads));
         hidden.insert(first, false);
         hidden.push(false);
         calls.insert(first, None);

@@ -5,7 +5,7 @@
 //! - `run.rs` starts a program whose library then searches its own schedules, and waits for what it
 //!   reports (both in the words of `preempt-exchange`);
 //! - `claim.rs` turns that into a verdict with its trace, addresses into lines of source
-//!   (`symbols.rs`), and explains what no interleaving does (`stale.rs`) and what threads wait for (`waiting.rs`);
+//!   (`symbols.rs`) and names (`variables.rs`, `expressions.rs`), and explains what no interleaving does (`stale.rs`) and what threads wait for (`waiting.rs`);
 //! - `shown.rs` leaves out what says nothing, `std_calls.rs` makes one step of a call of Rust's std,
 //!   and `std_locks.rs` finds where a program takes std's locks, which are searched as one step.
 //!
@@ -14,6 +14,7 @@
 mod calls;
 mod claim;
 pub mod compile;
+mod expressions;
 mod fold;
 mod opaque;
 mod pauses;
@@ -25,6 +26,7 @@ mod stale;
 mod std_calls;
 mod std_locks;
 pub mod symbols;
+mod variables;
 mod waiting;
 mod words;
 

@@ -5,9 +5,10 @@
 
 use crate::compile::NO_ASSERTIONS;
 use crate::opaque;
+use crate::variables::Variables;
 use object::{Object, ObjectSymbol};
 use preempt_exchange::{Module, Place};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -29,6 +30,20 @@ struct Part {
     symbols: Vec<(u64, u64, String)>,
     has_no_assertions: bool,
     end: u64,
+    file: PathBuf,
+    /// What is known of the types of its variables, once it is asked for.
+    variables: OnceCell<Option<Variables>>,
+}
+
+impl Part {
+    /// What lies there in a variable of the user's type, as it is written behind the name.
+    fn within_variable(&self, relative: u64) -> Option<String> {
+        let read = || {
+            let bytes = std::fs::read(&self.file).ok()?;
+            Variables::read(&object::File::parse(&*bytes).ok()?).ok()
+        };
+        self.variables.get_or_init(read).as_ref()?.part(relative)
+    }
 }
 
 /// A call, perhaps an inlined one.
@@ -114,15 +129,15 @@ impl Symbols {
         Some(format!("{file}:{}", call.line))
     }
 
-    /// Where code that is not of the language has called an atomic operation, if what led to `pc` is one.
-    pub(crate) fn atomic_call(&self, pc: u64, frames: &[u64]) -> Option<Line> {
+    /// Where code that is not of the language has called what led to `pc`, and the language's functions in between, the innermost
+    /// first.
+    pub(crate) fn call_outside(&self, pc: u64, frames: &[u64]) -> Option<(Line, Vec<String>)> {
+        let mut functions = Vec::new();
         for call in self.calls(pc, frames) {
-            match is_of_the_language(&call.file) {
-                false => return Some(call.line()),
-                true if call.function.contains("atomic") => {}
-                // What it does there is about something else.
-                true => return None,
+            if !is_of_the_language(&call.file) {
+                return Some((call.line(), functions));
             }
+            functions.push(call.function);
         }
         None
     }
@@ -210,16 +225,20 @@ impl Symbols {
         lines.get((line.line as usize).checked_sub(1)?).cloned()
     }
 
-    /// The function or variable at an address, with an offset where it is not the beginning.
+    /// The function or variable at an address: the part of it that lies there, or an offset where it is not the beginning.
     pub fn name(&self, address: u64) -> Option<String> {
         let part = self.part(address)?;
         let relative = address - part.base;
         let at = part.symbols.partition_point(|(start, ..)| *start <= relative);
         let (start, size, name) = part.symbols.get(at.checked_sub(1)?)?;
-        match relative - start {
-            0 => Some(demangle(name)),
-            offset if offset < *size => Some(format!("{}+{offset}", demangle(name))),
-            _ => None,
+        let offset = relative - start;
+        if offset > 0 && offset >= *size {
+            return None;
+        }
+        match (part.within_variable(relative), offset) {
+            (Some(within), _) => Some(format!("{}{within}", demangle(name))),
+            (None, 0) => Some(demangle(name)),
+            (None, offset) => Some(format!("{}+{offset}", demangle(name))),
         }
     }
 
@@ -253,6 +272,8 @@ fn part(file: &Path, base: u64) -> Part {
         symbols,
         has_no_assertions,
         end: base + end,
+        file: file.to_path_buf(),
+        variables: OnceCell::new(),
     }
 }
 

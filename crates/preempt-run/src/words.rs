@@ -1,5 +1,6 @@
 //! What a step does, in words.
 
+use crate::expressions::operand;
 use crate::symbols::{Line, Symbols};
 use preempt_exchange::{Event, Evidence, Thread};
 use std::collections::{HashMap, HashSet};
@@ -23,8 +24,14 @@ impl<'a> Names<'a> {
             if event.address == 0 || waits || written.contains_key(&event.address) {
                 continue;
             }
-            if let Some(name) = expression(event, symbols).or_else(|| count(event, symbols)) {
+            let name = expression((event.pc, &event.frames), &event.action, symbols);
+            if let Some(name) = name.or_else(|| count(event, symbols)) {
                 written.insert(event.address, name);
+            }
+        }
+        for access in evidence.race.iter().flatten() {
+            if let Some(name) = expression((access.pc, &access.frames), "", symbols) {
+                written.entry(access.address).or_insert(name);
             }
         }
         // Objects of the same name are told apart by their addresses.
@@ -42,24 +49,58 @@ impl<'a> Names<'a> {
 
     /// The name of an object: a variable, an expression, or an address.
     pub(crate) fn object(&self, address: u64) -> String {
-        let symbol = || self.symbols.name(address);
-        let name = self.written.get(&address).cloned();
-        symbol().or(name).unwrap_or_else(|| format!("{address:#x}"))
+        self.known(address).unwrap_or_else(|| format!("{address:#x}"))
+    }
+
+    /// The name of a variable, or the expression that it is written with.
+    pub(crate) fn known(&self, address: u64) -> Option<String> {
+        self.symbols.name(address).or_else(|| self.written.get(&address).cloned())
     }
 }
 
 /// The expression that an operation is written with, in the user's code or in that of a package.
-fn expression(event: &Event, symbols: &Symbols) -> Option<String> {
-    let line = symbols.atomic_call(event.pc, &event.frames)?;
-    receiver(&symbols.text(&line)?, line.column, &event.action)
+fn expression((pc, frames): (u64, &[u64]), action: &str, symbols: &Symbols) -> Option<String> {
+    let (line, functions) = symbols.call_outside(pc, frames)?;
+    let within = |parts: &[&str]| {
+        functions.iter().all(|function| parts.iter().any(|part| function.contains(part)))
+    };
+    match dialect(&line.file) {
+        Some(is_cxx) if within(&SYNCHRONISATION) => {
+            operand(&symbols.text(&line)?, line.column, is_cxx)
+        }
+        None if within(&["atomic"]) => receiver(&symbols.text(&line)?, line.column, action),
+        _ => None,
+    }
+}
+
+/// What functions of C++'s library are about that do nothing but the operation they are called for.
+const SYNCHRONISATION: [&str; 7] =
+    ["atomic", "barrier", "condition_variable", "gthread", "latch", "lock", "mutex"];
+
+/// Whether a file is one of C++, or of C; `None` if it is neither.
+fn dialect(file: &str) -> Option<bool> {
+    match file.rsplit_once('.')?.1 {
+        "c" => Some(false),
+        "cc" | "cpp" | "cxx" | "C" | "c++" | "h" | "hh" | "hpp" | "hxx" | "inl" | "ipp" | "tcc" => {
+            Some(true)
+        }
+        _ => None,
+    }
 }
 
 /// What counts references has no name in the program.
 pub(crate) const ARC_COUNT: &str = "Arc's count";
 
+const SHARED_COUNT: &str = "shared_ptr's count";
+
 fn count(event: &Event, symbols: &Symbols) -> Option<String> {
     let (functions, _) = symbols.libraries(event.pc, &event.frames);
-    functions.iter().any(|name| name.contains("sync::Arc<")).then(|| ARC_COUNT.to_string())
+    let within = |part: &str| functions.iter().any(|name| name.contains(part));
+    match () {
+        () if within("sync::Arc<") => Some(ARC_COUNT.to_string()),
+        () if within("_Sp_counted") || within("__shared_count") => Some(SHARED_COUNT.to_string()),
+        () => None,
+    }
 }
 
 /// What an operation is called on: `self.head` in `let h = self.head.load(Acquire);`. Of several calls on a
