@@ -1,10 +1,10 @@
 //! Accesses that could race, as the strategy gets to know them.
 
-use crate::destructors;
 use crate::runtime::{Runtime, Touched};
 use crate::shadow::{Learnt, Use};
 use crate::task::Frames;
 use crate::trouble::Trouble;
+use crate::{destructors, raw};
 use preempt_explore::{Ending, ObjectId};
 use std::panic::Location;
 
@@ -55,13 +55,14 @@ fn record(
     let keep = runtime.record.is_some() || !runtime.options.races;
     let frames = if keep { runtime.frames() } else { Frames::default() };
     let step = runtime.record.as_ref().map_or(0, |record| record.steps.len());
+    let held = runtime.record.as_ref().and_then(|_| raw::number(address, size));
     let run = runtime.run();
     let touched = &mut runtime.touched;
     let mut touch = |cell: u32, write: bool| {
         let cell = ObjectId(CELLS + cell);
         if keep {
             let frames = frames.clone();
-            touched.push(Touched { cell, thread: me, write, pc, address, step, frames });
+            touched.push(Touched { cell, thread: me, write, pc, address, held, step, frames });
         }
         if lasted {
             run.touch_end(cell, write, Location::caller());

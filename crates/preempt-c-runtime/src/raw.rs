@@ -23,6 +23,19 @@ pub(crate) unsafe fn syscall(number: i64, arguments: [usize; 6]) -> isize {
     result
 }
 
+/// The number of at most eight bytes at an address; `None` where no memory is, or where the kernel does not let us ask.
+pub(crate) fn number(address: usize, size: usize) -> Option<u64> {
+    let mut bytes = [0_u8; 8];
+    let to = libc::iovec { iov_base: bytes.get_mut(..size)?.as_mut_ptr().cast(), iov_len: size };
+    let from = libc::iovec { iov_base: address as *mut libc::c_void, iov_len: size };
+    // SAFETY: asks for the number of this process.
+    let process = unsafe { syscall(libc::SYS_getpid, [0; 6]) } as usize;
+    let lists = (&raw const to as usize, &raw const from as usize);
+    // SAFETY: writes to our bytes only, and fails where there is nothing to read.
+    let read = unsafe { syscall(libc::SYS_process_vm_readv, [process, lists.0, 1, lists.1, 1, 0]) };
+    (read == size as isize).then_some(u64::from_le_bytes(bytes))
+}
+
 /// Maps anonymous memory, or ends the process: nothing can be done without it.
 pub(crate) fn map(length: usize, shared: bool) -> *mut u8 {
     let kind = if shared { libc::MAP_SHARED } else { libc::MAP_PRIVATE };

@@ -97,15 +97,20 @@ impl Evidence {
                         write,
                         pc: 0,
                         address: 0,
+                        held: None,
                         step: 0,
                         frames: Frames::default(),
                     };
                     (run.ordinal(thread), found.unwrap_or_else(unknown))
                 };
-                Some([
-                    call_site(race.earlier.thread, race.earlier.write),
-                    call_site(race.later.thread, race.later.write),
-                ])
+                let mut earlier = call_site(race.earlier.thread, race.earlier.write);
+                let later = call_site(race.later.thread, race.later.write);
+                if earlier.1.write {
+                    // What it has written is what the other thread finds.
+                    let same = earlier.1.address == later.1.address;
+                    earlier.1.held = later.1.held.filter(|_| same);
+                }
+                Some([earlier, later])
             }
             _ => None,
         };
@@ -218,6 +223,7 @@ impl Evidence {
             pc: touched.pc as u64,
             write: touched.write,
             address: touched.address as u64,
+            value: touched.held,
             step: touched.step,
             frames: numbers(&touched.frames),
         };

@@ -123,6 +123,8 @@ pub(crate) struct Touched {
     pub(crate) write: bool,
     pub(crate) pc: usize,
     pub(crate) address: usize,
+    /// The number that was there before, where steps are kept.
+    pub(crate) held: Option<u64>,
     /// How many steps had been taken, where those are kept.
     pub(crate) step: usize,
     /// The calls that led there, where those of steps are kept.

@@ -427,8 +427,8 @@ fn a_race_has_a_step() {
     let steps = report["violation"]["trace"].as_array().expect("steps");
     let texts: Vec<&str> = steps.iter().filter_map(|step| step["text"].as_str()).collect();
     let (last, before) = texts.split_last().expect("the access that races");
-    assert!(last.starts_with("write x, races with the write of"), "{texts:?}");
-    assert!(before.contains(&"write x"), "{texts:?}");
+    assert!(last.starts_with("write x (was 1), races with the write of"), "{texts:?}");
+    assert!(before.contains(&"write x = 1"), "{texts:?}");
     let message = report["violation"]["message"].as_str().expect("a message");
     assert_eq!(message.matches("writes x at").count(), 2, "{message}");
 }

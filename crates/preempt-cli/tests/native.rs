@@ -509,7 +509,7 @@ fn steps_name_parts_of_variables_and_memory_of_the_heap() {
         "lock table.lock",
         "fetch_add table.items[1][2].uses -> 0",
         "fetch_add shared->uses -> 0",
-        "write shared->key",
+        "write shared->key = 3",
     ] {
         assert!(texts.contains(&wanted), "{wanted}: {texts:?}");
     }

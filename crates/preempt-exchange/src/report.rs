@@ -261,6 +261,8 @@ record! {
         pub write: bool,
         /// On what.
         pub address: u64,
+        /// What was read; of the first access, what was written; of the second one, what was there before it wrote.
+        pub value: Option<u64>,
         /// How many steps had been taken before.
         pub step: usize,
         /// The calls that led there, the innermost first.
@@ -416,8 +418,15 @@ mod tests {
             place: Some(place.clone()),
             frames: vec![1, 2],
         };
-        let access =
-            |write| Access { thread: 1, pc: 2, write, address: 3, step: 4, frames: vec![] };
+        let access = |write| Access {
+            thread: 1,
+            pc: 2,
+            write,
+            address: 3,
+            value: Some(5),
+            step: 4,
+            frames: vec![],
+        };
         let waits = Waits {
             action: "lock".into(),
             pc: 1,

@@ -481,9 +481,21 @@ fn variable(access: &Access, names: &Names<'_>) -> String {
     names.known(access.address).map_or(String::new(), |name| format!(" {name}"))
 }
 
+/// The value that an access is about, where it is known.
+fn value(access: &Access, is_later: bool) -> String {
+    let Some(value) = access.value else { return String::new() };
+    let value = words::number(value);
+    match (access.write, is_later) {
+        (false, _) => format!(" -> {value}"),
+        (true, false) => format!(" = {value}"),
+        // It is not written yet.
+        (true, true) => format!(" (was {value})"),
+    }
+}
+
 /// A plain access as a step.
 fn accesses(
-    access: &Access,
+    (access, is_later): (&Access, bool),
     (symbols, names): (&Symbols, &Names<'_>),
     threads: &[String],
 ) -> TraceStep {
@@ -495,7 +507,7 @@ fn accesses(
         partner: None,
         file: line.file,
         line: line.line,
-        text: format!("{verb}{}", variable(access, names)),
+        text: format!("{verb}{}{}", variable(access, names), value(access, is_later)),
         switch: Switch::None,
         changes: Vec::new(),
         output: String::new(),
@@ -545,7 +557,7 @@ fn trace(evidence: &Evidence, symbols: &Symbols, threads: &[String]) -> Trace {
         let place = at(symbols.place(earlier.pc, &earlier.frames).as_ref());
         let other = threads.get(earlier.thread).map_or("a thread", |name| name.as_str());
         let verb = if earlier.write { "write" } else { "read" };
-        let mut last = accesses(later, (symbols, &names), threads);
+        let mut last = accesses((later, true), (symbols, &names), threads);
         last.text.push_str(&format!(", races with the {verb} of {other}{place}"));
         last.switch = match steps.last() {
             Some(before) if before.pid != later.thread => Switch::Forced,
@@ -553,7 +565,7 @@ fn trace(evidence: &Evidence, symbols: &Symbols, threads: &[String]) -> Trace {
         };
         steps.push(last);
         let first = earlier.step.min(steps.len() - 1);
-        steps.insert(first, accesses(earlier, (symbols, &names), threads));
+        steps.insert(first, accesses((earlier, false), (symbols, &names), threads));
         hidden.insert(first, false);
         hidden.push(false);
         calls.insert(first, None);
