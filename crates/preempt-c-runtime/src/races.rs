@@ -1,10 +1,10 @@
 //! Accesses that could race, as the strategy gets to know them.
 
-use crate::destructors;
 use crate::runtime::{Runtime, Touched};
 use crate::shadow::{Learnt, Use};
 use crate::task::Frames;
 use crate::trouble::Trouble;
+use crate::{destructors, observers};
 use preempt_explore::{Ending, ObjectId};
 use std::panic::Location;
 
@@ -42,6 +42,7 @@ fn record(
             return;
         }
         Learnt::Record => {}
+        Learnt::Observes => observers::look(runtime, address, size, pc),
     }
     if matches!(how, Use::Read | Use::Write) {
         destructors::touched(runtime, address);

@@ -59,9 +59,7 @@ fn add(
 ) -> Result<()> {
     let read = |file: &str| fs::read_to_string(test.join(file)).unwrap_or_default();
     let cases = cases(&read("args.rc11.mo.in"), &read("expected.rc11.mo.in"), is_correct);
-    let is_source = |path: &PathBuf| {
-        path.extension().is_some_and(|end| end == "c" || end == "cpp")
-    };
+    let is_source = |path: &PathBuf| path.extension().is_some_and(|end| end == "c" || end == "cpp");
     let variants: Vec<PathBuf> =
         entries(&test.join("variants"))?.into_iter().filter(is_source).collect();
     for case in cases {
@@ -102,6 +100,7 @@ fn grade(outcome: &Outcome, is_correct: bool) -> Grade {
         (OutcomeKind::NotBuilt, _) => Grade::NotBuilt,
         (OutcomeKind::Unknown, _) => Grade::Unknown,
         (OutcomeKind::Holds, true) | (OutcomeKind::Violated, false) => Grade::Correct,
+        (OutcomeKind::Holds, false) if outcome.is_partial => Grade::Unknown,
         (OutcomeKind::Holds, false) | (OutcomeKind::Violated, true) => Grade::Wrong,
     }
 }

@@ -8,7 +8,7 @@ use preempt_run::symbols::Symbols;
 use preempt_run::{Failure, Language, Options, SearchOptions, compile, runtime};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// What is built, and how it is searched.
 pub(crate) struct Program {
@@ -38,7 +38,9 @@ pub(crate) struct Outcome {
     /// Seconds of processor time, of all processes that searched.
     pub(crate) seconds: f64,
     /// Not every value of those that may be any was tried.
-    pub(crate) is_of_chosen_values: bool,
+    pub(crate) has_chosen_values: bool,
+    /// It holds of what was searched, which the sentence says is not all.
+    pub(crate) is_partial: bool,
     /// The sentence of the verdict.
     pub(crate) sentence: String,
 }
@@ -59,7 +61,10 @@ pub(crate) enum OutcomeKind {
 
 /// Builds and searches a program; `work` is a folder for what is built.
 pub(crate) fn check(program: &Program, work: &Path) -> Result<Outcome> {
-    let executable = work.join("program");
+    // What is known of a program is kept by its name.
+    static BUILT: AtomicUsize = AtomicUsize::new(0);
+    let number = BUILT.fetch_add(1, Ordering::Relaxed);
+    let executable = work.join(format!("program-{number}"));
     if let Err(message) = build(program, &executable)? {
         let verdict = "not built".into();
         return Ok(Outcome {
@@ -82,6 +87,7 @@ pub(crate) fn check(program: &Program, work: &Path) -> Result<Outcome> {
     };
     let symbols = Symbols::read(&executable, &found.modules);
     let claim = preempt_run::answer(&options, &found, &symbols).claim;
+    std::fs::remove_file(&executable)?;
     let (verdict, kind) = match (&claim.verdict, &claim.violation) {
         (Verdict::Violated, Some(violation)) => {
             (violation.kind.name().replace('_', " "), OutcomeKind::Violated)
@@ -90,9 +96,7 @@ pub(crate) fn check(program: &Program, work: &Path) -> Result<Outcome> {
         (Verdict::HoldsWithinBound(bound), _) => {
             (format!("holds within {bound}"), OutcomeKind::Unknown)
         }
-        (Verdict::Inconclusive(stop), _) => {
-            (format!("inconclusive: {stop}"), OutcomeKind::Unknown)
-        }
+        (Verdict::Inconclusive(stop), _) => (format!("inconclusive: {stop}"), OutcomeKind::Unknown),
         (_, _) => ("nothing was checked".into(), OutcomeKind::Unknown),
     };
     Ok(Outcome {
@@ -102,7 +106,8 @@ pub(crate) fn check(program: &Program, work: &Path) -> Result<Outcome> {
         orders: found.graphs,
         preemptions: claim.violation.as_ref().map(|violation| violation.trace.cost().preemptions),
         seconds,
-        is_of_chosen_values: found.unexplored.iter().any(|words| words.contains("--values")),
+        has_chosen_values: found.unexplored.iter().any(|words| words.contains("--values")),
+        is_partial: !found.unexplored.is_empty(),
         sentence: claim.sentence,
     })
 }
@@ -133,11 +138,15 @@ fn build(program: &Program, executable: &Path) -> Result<Result<(), String>> {
     let mut arguments: Vec<OsString> =
         ["-g", "-w", "-pthread"].into_iter().map(OsString::from).collect();
     arguments.extend(program.flags.iter().cloned());
-    arguments.extend(program.sources.iter().map(|source| source.into()));
+    // Programs print `__FILE__` into buffers of fixed sizes, so they are compiled where they are.
+    let at = program.sources.first().and_then(|source| source.parent()).context("no source")?;
+    arguments.extend(
+        program.sources.iter().map(|source| source.strip_prefix(at).unwrap_or(source).into()),
+    );
     arguments.extend(["-lm".into(), "-o".into(), executable.into()]);
     let folder = runtime::folder().context("the runtime cannot be unpacked")?;
     let mut command = compile(language, &arguments, &folder).map_err(anyhow::Error::msg)?;
-    let output = command.output()?;
+    let output = command.current_dir(at).output()?;
     if output.status.success() {
         return Ok(Ok(()));
     }

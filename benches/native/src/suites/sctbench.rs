@@ -40,14 +40,13 @@ pub(super) fn table(arguments: &Arguments, work: &Path) -> Result<Table> {
         }
         let outcome = match sources(&folder, &listed) {
             Some(sources) => run(sources, arguments.bug_seconds, work)?,
-            None => Outcome {
-                verdict: "-".into(),
-                kind: OutcomeKind::NotBuilt,
-                ..Outcome::default()
-            },
+            None => {
+                Outcome { verdict: "-".into(), kind: OutcomeKind::NotBuilt, ..Outcome::default() }
+            }
         };
         let grade = match outcome.kind {
             OutcomeKind::Violated => Grade::Correct,
+            OutcomeKind::Holds if outcome.is_partial => Grade::Unknown,
             OutcomeKind::Holds => Grade::Wrong,
             OutcomeKind::Unknown => Grade::Unknown,
             OutcomeKind::NotBuilt => Grade::NotBuilt,
@@ -74,8 +73,8 @@ pub(super) fn table(arguments: &Arguments, work: &Path) -> Result<Table> {
 }
 
 fn row(name: String, expected: &str, outcome: Outcome, grade: Grade, more: Vec<String>) -> Row {
-    let is_short = grade == Grade::Correct;
-    let note = if is_short { String::new() } else { outcome.sentence.clone() };
+    let is_silent = grade == Grade::Correct && outcome.kind != OutcomeKind::Violated;
+    let note = if is_silent { String::new() } else { outcome.sentence.clone() };
     let row = Row { name, expected: expected.into(), outcome, grade, note, more };
     show(&row);
     row
@@ -172,7 +171,10 @@ mod tests {
 
     #[test]
     fn arguments_stand_in_the_first_line() {
-        assert_eq!(arguments_in("//args:-n 32 -h {NUMTHREADS} -v\nint x;"), ["-n", "32", "-h", "2", "-v"]);
+        assert_eq!(
+            arguments_in("//args:-n 32 -h {NUMTHREADS} -v\nint x;"),
+            ["-n", "32", "-h", "2", "-v"]
+        );
         assert!(arguments_in("int x;\n//args: 3").is_empty());
     }
 }

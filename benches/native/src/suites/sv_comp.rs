@@ -20,7 +20,8 @@ struct Task {
 }
 
 pub(super) fn table(arguments: &Arguments, work: &Path) -> Result<Table> {
-    let mut table = Table { title: "SV-COMP ConcurrencySafety", about: ABOUT.into(), more: &[], rows: None };
+    let mut table =
+        Table { title: "SV-COMP ConcurrencySafety", about: ABOUT.into(), more: &[], rows: None };
     if arguments.sv_comp.is_empty() {
         return Ok(table);
     }
@@ -46,7 +47,8 @@ pub(super) fn table(arguments: &Arguments, work: &Path) -> Result<Table> {
         }
         let program = Program {
             sources: vec![task.source.clone()],
-            flags: Vec::new(),
+            // Functions that are only `inline` are those of the C of their time.
+            flags: vec!["-fgnu89-inline".into()],
             arguments: Vec::new(),
             search: format!("--races off --time {}s", arguments.seconds),
         };
@@ -72,8 +74,9 @@ fn grade(outcome: &Outcome, is_safe: bool) -> Grade {
         OutcomeKind::NotBuilt => Grade::NotBuilt,
         OutcomeKind::Violated if is_error && !is_safe => Grade::Correct,
         OutcomeKind::Violated if is_error => Grade::Wrong,
-        OutcomeKind::Holds if outcome.is_of_chosen_values => Grade::Unknown,
+        OutcomeKind::Holds if outcome.has_chosen_values => Grade::Unknown,
         OutcomeKind::Holds if is_safe => Grade::Correct,
+        OutcomeKind::Holds if outcome.is_partial => Grade::Unknown,
         OutcomeKind::Holds => Grade::Wrong,
         OutcomeKind::Violated | OutcomeKind::Unknown => Grade::Unknown,
     }
@@ -122,9 +125,9 @@ fn from_yml(text: &str) -> Option<(String, bool)> {
         line.trim_start().trim_start_matches("- ").trim_start().starts_with(key)
     };
     let file = value(text.lines().find(|line| starts(line, "input_files:"))?)?;
-    let mut properties = text.lines().skip_while(|line| {
-        !(starts(line, "property_file:") && line.contains("unreach-call"))
-    });
+    let mut properties = text
+        .lines()
+        .skip_while(|line| !(starts(line, "property_file:") && line.contains("unreach-call")));
     properties.next()?;
     let verdict = properties
         .take_while(|line| !starts(line, "property_file:"))
