@@ -10,6 +10,7 @@ use crate::control::{operation, urgently};
 use crate::entry::{entry, is_program};
 use crate::idle::is_looked_at;
 use crate::objects::PlainWrite;
+use crate::observers::observe;
 use crate::races::note;
 use crate::runtime::{Runtime, inside};
 use crate::shadow::Use;
@@ -81,8 +82,11 @@ fn piece(runtime: &mut Runtime, address: usize, size: usize, write: bool, pc: us
         objects.write((address, size), PlainWrite { pc, by }, &mut tasks[by.index()].stale);
     }
     if !runtime.single_threaded {
+        if !write && runtime.shadow.is_observer(pc) {
+            observe(address, size, pc);
+        }
         let how = if write { Use::Write } else { Use::Read };
-        note(runtime, address, size, how, pc);
+        note(crate::runtime::runtime(), address, size, how, pc);
     }
 }
 
@@ -114,6 +118,9 @@ fn racy(address: usize, size: usize, how: Racy, pc: usize) {
         if how != Racy::Read {
             runtime.me().spinning.clear();
             step(Action::Store, object, 0, POINTER, call_site);
+            let runtime = crate::runtime::runtime();
+            let by = runtime.current();
+            runtime.objects.details(index).storers.add(by);
             if how == Racy::Write {
                 // The value is written after we return, and known at the next operation.
                 crate::runtime::runtime().me().stale.push(index);
@@ -188,10 +195,6 @@ extern "C" fn vptr_update(slot: *const usize, value: usize, pc: usize) {
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_init() {}
 #[unsafe(no_mangle)]
-extern "C" fn __tsan_func_entry(_: usize) {}
-#[unsafe(no_mangle)]
-extern "C" fn __tsan_func_exit() {}
-#[unsafe(no_mangle)]
 extern "C" fn __tsan_ignore_thread_begin() {}
 #[unsafe(no_mangle)]
 extern "C" fn __tsan_ignore_thread_end() {}
@@ -213,10 +216,11 @@ pub(crate) fn freed(runtime: &mut Runtime, address: usize, size: usize, pc: usiz
         return;
     }
     let is_racy = runtime.shadow.is_racy(pc);
+    // Which pieces any thread uses becomes known as executions go by; which are numbers of the strategy does not change unnoticed.
     for granule in (address..address + size).step_by(8) {
         if crate::runtime::runtime().shadow.is_known(granule) {
             let length = 8.min(address + size - granule);
-            match is_racy {
+            match is_racy && crate::runtime::runtime().shadow.has_object(granule) {
                 true => racy(granule, length, Racy::Free, pc),
                 false => note(crate::runtime::runtime(), granule, length, Use::Write, pc),
             }

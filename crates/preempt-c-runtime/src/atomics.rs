@@ -180,7 +180,11 @@ pub(crate) fn execute(atomic: Atomic) -> Outcome {
             Action::Update(update, bits) => update.compute(seen, operands.0, bits) == seen,
             _ => !writes,
         };
+        let by = runtime.current();
         let details = runtime.objects.details(index);
+        if writes {
+            details.storers.add(by);
+        }
         let was_lock = details.is_lock;
         details.is_lock = awaits || was_lock && !writes;
         let me = runtime.me();

@@ -240,7 +240,7 @@ pub(crate) fn urgently(
 pub(crate) fn perform(mut operation: Operation, call_site: CallSite) -> u64 {
     let runtime = runtime();
     destructors::before_operation(runtime, operation.action);
-    operation.urgent |= runtime.me().indivisible;
+    operation.urgent |= runtime.me().indivisible > 0;
     // Before anything else: the unwinder calls functions that are ours, too.
     let low = lowest_in_use(runtime.me().stack);
     runtime.check_memory(call_site.address, 1, call_site.pc);

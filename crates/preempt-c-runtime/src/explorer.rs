@@ -2,6 +2,7 @@
 
 use crate::backend::Backend;
 use crate::limits::limits;
+use crate::places::without_places;
 use crate::progress;
 use crate::record::Record;
 use crate::report::{self, Evidence};
@@ -123,10 +124,8 @@ fn samples() -> bool {
 /// A violation that was found by sampling, as if the search had found it. How it ends is found out when it is executed
 /// again.
 fn sampled(text: String) -> Option<Finding> {
-    let (schedule, call_sites) = report::without_racy(&text)?;
-    for &call_site in &call_sites {
-        runtime().shadow.add_racy(call_site);
-    }
+    let (schedule, places) = without_places(&text)?;
+    runtime().shadow.add_places(places);
     let schedule = schedule.parse().ok()?;
     Some(Finding { ending: Ending::Reported, schedule, preemptions: 0, stale: 0 })
 }
@@ -235,13 +234,10 @@ fn rehearse(kept: &mut Kept, schedule: &Schedule) {
 
 fn replay_one(kept: &mut Kept, schedule: &str, begin: Instant) {
     let statistics = Statistics { executions: 1, ..Statistics::default() };
-    let parts = report::without_racy(schedule);
-    if let Some((_, call_sites)) = &parts {
-        for &call_site in call_sites {
-            runtime().shadow.add_racy(call_site);
-        }
-    }
-    let text = parts.map_or(schedule, |(text, _)| text);
+    let text = without_places(schedule).map_or(schedule, |(text, places)| {
+        runtime().shadow.add_places(places);
+        text
+    });
     let (evidence, unsupported) = match text.parse::<Schedule>() {
         Ok(schedule) => {
             if runtime().backend == Backend::Here {

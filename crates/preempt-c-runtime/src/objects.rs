@@ -63,8 +63,33 @@ pub(crate) struct Details {
     pub(crate) counts_references: bool,
     /// Whether anything else was done with this number.
     pub(crate) is_looked_at: bool,
+    /// The threads that have stored here by operations since it was last written to otherwise.
+    pub(crate) storers: Storers,
     /// Of a robust mutex: whether what it protects is in order.
     pub(crate) condition: Condition,
+}
+
+/// How many threads have stored something.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Storers {
+    /// None.
+    #[default]
+    Nobody,
+    /// One.
+    One(ThreadId),
+    /// More.
+    Several,
+}
+
+impl Storers {
+    /// Another store.
+    pub(crate) fn add(&mut self, thread: ThreadId) {
+        *self = match *self {
+            Storers::Nobody => Storers::One(thread),
+            Storers::One(other) if other == thread => Storers::One(thread),
+            _ => Storers::Several,
+        };
+    }
 }
 
 /// A plain write to a number that is otherwise accessed atomically.
@@ -249,6 +274,8 @@ impl Objects {
         for at in before..stale.len() {
             let index = stale[at];
             let details = &mut self.details[index as usize];
+            // It comes after all of their stores, or races with them.
+            details.storers = Storers::Nobody;
             if is_initialiser && self.garbage.get(&(write.pc, index)) != Some(&true) {
                 details.told = Some(write);
                 stale[kept] = index;
@@ -313,6 +340,20 @@ impl Objects {
                 found.push(index);
             }
         }
+    }
+
+    /// The `nth` number among these bytes, which are of one granule, that several threads have stored by operations: whatever
+    /// reads it tells which of them came last.
+    pub(crate) fn stored_by_several(&self, address: usize, size: usize, nth: usize) -> Option<u32> {
+        let numbers = self.by_granule.get(&(address >> 3)).map_or(&[][..], Vec::as_slice);
+        let is_told = |&&index: &&u32| {
+            let Known { address: start, kind, .. } = self.known[index as usize];
+            let Kind::Atomic(bytes) = kind else { return false };
+            self.details[index as usize].storers == Storers::Several
+                && start + usize::from(bytes) > address
+                && start < address + size
+        };
+        numbers.iter().filter(is_told).nth(nth).copied()
     }
 
     /// Where the object of this name is; 0 if it has no address.

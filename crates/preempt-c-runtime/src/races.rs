@@ -4,7 +4,7 @@ use crate::runtime::{Runtime, Touched};
 use crate::shadow::{Learnt, Use};
 use crate::task::Frames;
 use crate::trouble::Trouble;
-use crate::{destructors, raw};
+use crate::{destructors, observers, raw};
 use preempt_explore::{Ending, ObjectId};
 use std::panic::Location;
 
@@ -42,6 +42,7 @@ fn record(
             return;
         }
         Learnt::Record => {}
+        Learnt::Observes => observers::look(runtime, address, size, pc),
     }
     if matches!(how, Use::Read | Use::Write) {
         destructors::touched(runtime, address);

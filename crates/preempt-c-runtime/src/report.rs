@@ -1,5 +1,6 @@
 //! What the search found, written as the report that `preempt run` reads (`preempt-exchange`).
 
+use crate::places::with_places;
 use crate::record::{Call, Record, Recorded};
 use crate::runtime::{Runtime, Touched, runtime};
 use crate::snapshot;
@@ -9,7 +10,6 @@ use preempt_exchange::{self as exchange, Found, Kind};
 use preempt_explore::{
     Action, Ending, Event, Halt, Operation, Order, Run, Schedule, Statistics, Status,
 };
-use std::fmt::Write;
 use std::sync::atomic::Ordering;
 
 /// Everything to tell.
@@ -130,7 +130,7 @@ impl Evidence {
             }
         }
         Evidence {
-            schedule: with_racy(&Schedule::of(&run), &runtime.shadow.racy()),
+            schedule: with_places(&Schedule::of(&run), &runtime.shadow.places()),
             preemptions: run.preemptions,
             stale: run.stale,
             ending: run.ending,
@@ -293,27 +293,6 @@ impl Evidence {
             call,
         }
     }
-}
-
-/// A schedule counts operations, so it means something only together with the places of plain
-/// accesses that are operations: `p1.0x3@11d4+1200`, relative to the program's address.
-pub(crate) fn with_racy(schedule: &Schedule, call_sites: &[usize]) -> String {
-    let base = snapshot::modules().first().map_or(0, |module| module.base);
-    let mut text = schedule.to_string();
-    for (nth, call_site) in call_sites.iter().enumerate() {
-        let _ = write!(text, "{}{:x}", if nth == 0 { '@' } else { '+' }, call_site - base);
-    }
-    text
-}
-
-/// The two parts of a schedule with places.
-pub(crate) fn without_racy(text: &str) -> Option<(&str, Vec<usize>)> {
-    let base = snapshot::modules().first().map_or(0, |module| module.base);
-    let Some((schedule, call_sites)) = text.split_once('@') else {
-        return Some((text, Vec::new()));
-    };
-    let call_site = |part: &str| usize::from_str_radix(part, 16).ok().map(|offset| base + offset);
-    Some((schedule, call_sites.split('+').map(call_site).collect::<Option<_>>()?))
 }
 
 /// A memory order as C writes it.

@@ -164,7 +164,8 @@ impl Driver for Nobody {
 impl Runtime {
     /// Makes the runtime of this process.
     pub(crate) fn install(request: Request) {
-        let Request { report, progress, locks, references, pauses, options } = request;
+        let Request { report, progress, locks, references, pauses, sections, options } = request;
+        crate::verifier::keep_sections(sections);
         let input = options.input.as_ref();
         let runtime = Runtime {
             // No name of a file contains a zero.

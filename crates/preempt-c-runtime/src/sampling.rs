@@ -12,8 +12,8 @@
 use crate::board::{LONGEST, Page, SamplingStart};
 use crate::copies::{begin_copy, make_copy};
 use crate::limits::limits;
+use crate::places::with_places;
 use crate::raw;
-use crate::report;
 use crate::runtime::{Runtime, runtime};
 use crate::signal_numbers::STOP;
 use crate::switch::Wanted;
@@ -86,7 +86,7 @@ pub(crate) extern "C" fn body() -> ! {
     let begin = Instant::now();
     raw::sleep(PATIENCE);
     let Some(best) = draw(rules, &names, page, begin) else { raw::exit(0) };
-    let text = report::with_racy(&best.schedule, &runtime().shadow.racy());
+    let text = with_places(&best.schedule, &runtime().shadow.places());
     let length = text.len().min(LONGEST);
     if length < text.len() {
         raw::exit(0);

@@ -10,6 +10,7 @@
 //! and the exploration begins again ([`Learnt`]).
 
 use crate::arena;
+use crate::places::Places;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How a piece of memory is accessed.
@@ -28,6 +29,8 @@ pub(crate) enum Learnt {
     Nothing,
     /// Record it.
     Record,
+    /// Record it. It reads what several threads store atomically, so it may tell which of them came last.
+    Observes,
     /// Something new: the exploration must begin again.
     New,
 }
@@ -48,6 +51,8 @@ struct Granule {
     atomic: bool,
     /// An atomic object of the strategy is here.
     object: bool,
+    /// Several threads store atomically in the same cell.
+    several_storers: bool,
     /// Per byte: the last segment in which the cell there was recorded, and whether as written.
     stamps: [u32; 8],
 }
@@ -62,6 +67,7 @@ impl Granule {
             plain_read: false,
             atomic: false,
             object: false,
+            several_storers: false,
             stamps: [0; 8],
         }
     }
@@ -89,6 +95,8 @@ pub(crate) struct Shadow {
     facts: Option<Vec<Fact>>,
     /// Places of accesses that were found to race, when races are no errors.
     racy: FxHashSet<usize>,
+    /// Places of plain reads that tell in which order threads have stored (`observers.rs`).
+    observers: FxHashSet<usize>,
 }
 
 /// A piece of memory that is recorded as a whole. Numbers mean the same in all executions.
@@ -199,6 +207,7 @@ impl Shadow {
                     self.writer_count += 1;
                     changed = true;
                     new |= granule.plain_read;
+                    granule.several_storers |= writers.len() > 1;
                 }
             }
         }
@@ -211,6 +220,9 @@ impl Shadow {
         let mixed = granule.plain && granule.atomic;
         if granule.user != SEVERAL || !granule.written || (atomic && !mixed) {
             return Learnt::Nothing;
+        }
+        if how == Use::Read && granule.several_storers {
+            return Learnt::Observes;
         }
         Learnt::Record
     }
@@ -279,11 +291,31 @@ impl Shadow {
         self.racy.insert(pc);
     }
 
-    /// The places that were found to race, in order.
-    pub(crate) fn racy(&self) -> Vec<usize> {
-        let mut call_sites: Vec<usize> = self.racy.iter().copied().collect();
-        call_sites.sort_unstable();
-        call_sites
+    /// Whether plain reads at this place are operations besides.
+    #[inline]
+    pub(crate) fn is_observer(&self, pc: usize) -> bool {
+        !self.observers.is_empty() && self.observers.contains(&pc)
+    }
+
+    /// Plain reads at this place are operations from now on. Returns whether that is news.
+    pub(crate) fn add_observer(&mut self, pc: usize) -> bool {
+        self.observers.insert(pc)
+    }
+
+    /// The places of plain accesses that are operations.
+    pub(crate) fn places(&self) -> Places {
+        let sorted = |set: &FxHashSet<usize>| {
+            let mut call_sites: Vec<usize> = set.iter().copied().collect();
+            call_sites.sort_unstable();
+            call_sites
+        };
+        Places { racy: sorted(&self.racy), observers: sorted(&self.observers) }
+    }
+
+    /// Accesses at these places are operations from now on.
+    pub(crate) fn add_places(&mut self, places: Places) {
+        self.racy.extend(places.racy);
+        self.observers.extend(places.observers);
     }
 
     /// How many places were found to race.

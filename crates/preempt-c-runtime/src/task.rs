@@ -51,7 +51,7 @@ pub(crate) struct Task {
     pub(crate) joined: bool,
     pub(crate) ended: bool,
     /// No other thread moves before its next operation.
-    pub(crate) indivisible: bool,
+    pub(crate) indivisible: u32,
     /// Where it stands.
     pub(crate) call_site: CallSite,
     /// Values of thread-specific keys.
@@ -116,7 +116,7 @@ impl Task {
             detached: false,
             joined: false,
             ended: false,
-            indivisible: false,
+            indivisible: 0,
             call_site: CallSite::default(),
             keys: Vec::new(),
             cleanups: Vec::new(),

@@ -4,15 +4,20 @@
 use crate::control::operation;
 use crate::descriptors::{When, lock, unlock};
 use crate::ending;
-use crate::entry::{entry, is_program};
-use crate::runtime::{inside, runtime};
+use crate::entry::{ENTERED_WITH, entry, is_program};
+use crate::runtime::inside;
+use crate::snapshot;
 use crate::task::CallSite;
 use crate::trouble::{Kind, Trouble};
 use preempt_explore::{Action, ObjectId};
 use std::ffi::c_int;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The name of the lock that indivisible sections hold: an address that no memory has.
 const SECTION: usize = 0x6500_0000_0000;
+/// An address that no memory has either.
+const NOTHING: usize = 0x6500_0000_1000;
 
 entry! {
     __VERIFIER_assume / 1 => assume;
@@ -35,6 +40,7 @@ entry! {
     __VERIFIER_nondet_ulong / 0 => any_unsigned;
     __VERIFIER_nondet_ulonglong / 0 => any_unsigned;
     __VERIFIER_nondet_size_t / 0 => any_unsigned;
+    __VERIFIER_nondet_pointer / 0 => pointer;
 }
 
 /// An execution in which the assumption is false does not count.
@@ -72,21 +78,32 @@ fn within(low: i64, high: i64, pc: usize) -> i64 {
 }
 
 unsafe extern "C" fn any(pc: usize) -> i64 {
-    let (low, high) = if is_program() { runtime().options.values } else { (0, 0) };
+    let (low, high) = if is_program() { crate::runtime::runtime().options.values } else { (0, 0) };
     within(low, high, pc)
 }
 
 unsafe extern "C" fn any_unsigned(pc: usize) -> i64 {
-    let (low, high) = if is_program() { runtime().options.values } else { (0, 0) };
+    let (low, high) = if is_program() { crate::runtime::runtime().options.values } else { (0, 0) };
     within(low.max(0), high.max(0), pc)
 }
 
-/// What follows is one step: it begins like a lock, and no other thread moves before its end.
+/// Null, or a pointer to nothing.
+unsafe extern "C" fn pointer(pc: usize) -> usize {
+    if is_program() {
+        inside(|runtime| runtime.has_chosen_values = true);
+    }
+    choose(2, pc) as usize * NOTHING
+}
+
+/// What follows is one step: it begins like a lock, and no other thread moves before its end. A section within a section belongs
+/// to it.
 unsafe extern "C" fn begin(pc: usize) {
     if is_program() {
-        inside(|_| {
-            lock(SECTION, When::Scheduled, pc);
-            runtime().me().indivisible = true;
+        inside(|runtime| {
+            if runtime.me().indivisible == 0 {
+                lock(SECTION, When::Scheduled, pc);
+            }
+            crate::runtime::runtime().me().indivisible += 1;
         });
     }
 }
@@ -94,12 +111,74 @@ unsafe extern "C" fn begin(pc: usize) {
 unsafe extern "C" fn end(pc: usize) {
     if is_program() {
         inside(|runtime| {
-            if !runtime.me().indivisible {
+            if runtime.me().indivisible == 0 {
                 let message = "an indivisible section is ended that was not begun";
                 runtime.stop(Trouble::new(Kind::Misuse, pc, message));
             }
-            runtime.me().indivisible = false;
-            unlock(SECTION, pc);
+            runtime.me().indivisible -= 1;
+            if runtime.me().indivisible == 0 {
+                unlock(SECTION, pc);
+            }
         });
     }
+}
+
+/// Where the functions of the program are that are indivisible sections, in order: first addresses, and those behind the last,
+/// relative to where the program is loaded.
+static SECTIONS: OnceLock<Vec<(usize, usize)>> = OnceLock::new();
+/// Whether there are any.
+static HAS_SECTIONS: AtomicBool = AtomicBool::new(false);
+
+/// Functions whose names begin with `__VERIFIER_atomic_` are indivisible sections.
+pub(crate) fn keep_sections(sections: Vec<(usize, usize)>) {
+    HAS_SECTIONS.store(!sections.is_empty(), Ordering::Relaxed);
+    let _ = SECTIONS.set(sections);
+}
+
+fn is_section(pc: usize) -> bool {
+    let sections = SECTIONS.get().map_or(&[][..], Vec::as_slice);
+    let at = snapshot::relative(pc);
+    let behind = sections.partition_point(|&(begin, _)| begin <= at);
+    behind > 0 && at < sections[behind - 1].1
+}
+
+unsafe extern "C" fn enter(_: usize, pc: usize) {
+    if is_section(pc) {
+        // SAFETY: as a call of the program's.
+        unsafe { begin(pc) }
+    }
+}
+
+unsafe extern "C" fn leave(pc: usize) {
+    if is_section(pc) {
+        // SAFETY: as a call of the program's.
+        unsafe { end(pc) }
+    }
+}
+
+/// The compiler reports the beginning and the end of every function. Nearly always this has to return at once.
+macro_rules! function_calls {
+    ($($name:ident, $register:literal => $inner:path;)*) => {$(
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        extern "C" fn $name() {
+            std::arch::naked_asm!(
+                "cmp byte ptr [rip + {has}], 0",
+                "jne 2f",
+                "ret",
+                "2:",
+                concat!("mov ", $register, ", [rsp]"),
+                "mov [rip + {stack}], rsp",
+                "jmp {inner}",
+                has = sym HAS_SECTIONS,
+                stack = sym ENTERED_WITH,
+                inner = sym $inner,
+            )
+        }
+    )*};
+}
+
+function_calls! {
+    __tsan_func_entry, "rsi" => enter;
+    __tsan_func_exit, "rdi" => leave;
 }

@@ -31,6 +31,8 @@ record! {
         pub references: References,
         /// Addresses of the program's `pause` instructions, likewise.
         pub pauses: Vec<usize>,
+        /// Where functions are that are indivisible as a whole, likewise: first addresses, and those behind the last.
+        pub sections: Vec<(usize, usize)>,
         /// How it searches.
         pub options: SearchOptions,
     }

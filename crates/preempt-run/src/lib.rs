@@ -21,6 +21,7 @@ mod pauses;
 mod references;
 pub mod run;
 pub mod runtime;
+mod sections;
 mod shown;
 mod stale;
 mod std_calls;

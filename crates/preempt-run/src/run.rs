@@ -1,6 +1,6 @@
 //! Starting a program that searches its own schedules, and waiting for its report.
 
-use crate::{pauses, references, std_locks};
+use crate::{pauses, references, sections, std_locks};
 use preempt_exchange::{
     Backend, Found, Halt, Kind, References, Request, SearchOptions, Std, Trouble, VARIABLE,
 };
@@ -128,6 +128,7 @@ fn once(
         locks: if is_whole { std_locks::locks(program) } else { Vec::new() },
         references: if is_whole { references::references(program) } else { References::default() },
         pauses: pauses::pauses(program),
+        sections: sections::sections(program),
         options: options.search.clone(),
     };
     let request = serde_json::to_string(&request)

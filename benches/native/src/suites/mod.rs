@@ -1,0 +1,84 @@
+//! The published suites: each is a folder that the user has, and gives a table of programs with our verdict beside the suite's.
+
+mod genmc;
+mod page;
+mod program;
+mod sctbench;
+mod sv_comp;
+
+use crate::speed::machine;
+use anyhow::Result;
+use page::Row;
+use std::fs;
+use std::path::PathBuf;
+
+/// Which suites are run, and for how long.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// A checkout of github.com/mc-imperial/sctbench
+    #[arg(long, value_name = "DIR")]
+    sctbench: Option<PathBuf>,
+    /// A checkout of github.com/MPI-SWS/genmc
+    #[arg(long, value_name = "DIR")]
+    genmc: Option<PathBuf>,
+    /// Folders with programs of SV-COMP, their verdicts in .yml files or in their names
+    #[arg(long, value_name = "DIR")]
+    sv_comp: Vec<PathBuf>,
+    /// Seconds for each search
+    #[arg(long, default_value_t = 10)]
+    seconds: u64,
+    /// Seconds for each search for a bug of SCTBench
+    #[arg(long, default_value_t = 60)]
+    bug_seconds: u64,
+    /// Of SV-COMP's family pthread-wmm, which has 898 programs of one form: only each N-th
+    #[arg(long, default_value_t = 9, value_name = "N")]
+    each: usize,
+    /// Only programs with this in their names
+    #[arg(long, default_value = "")]
+    only: String,
+}
+
+impl Arguments {
+    fn is_asked(&self, name: &str) -> bool {
+        name.contains(&self.only)
+    }
+}
+
+/// Runs the suites and prints the page.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let work = std::env::temp_dir().join(format!("preempt-suites-{}", std::process::id()));
+    fs::create_dir_all(&work)?;
+    let text = text(arguments, &work);
+    fs::remove_dir_all(&work)?;
+    print!("{}", text?);
+    Ok(())
+}
+
+fn text(arguments: &Arguments, work: &std::path::Path) -> Result<String> {
+    let tables = [
+        sctbench::table(arguments, work)?,
+        genmc::table(arguments, work)?,
+        sv_comp::table(arguments, work)?,
+    ];
+    let mut text = format!(
+        "# Published suites of C and C++ programs\n\n\
+         Made by `cargo run --release -p bench-native -- suites --sctbench DIR --genmc DIR --sv-comp DIR > benches/C-PROGRAMS.md` \
+         on {}. The suites are not part of this repository. Each program is compiled by `preempt cc -g`; a search has {} seconds, \
+         one for a bug of SCTBench {}. CPU seconds are those of all processes that search: one samples beside the search by \
+         bounds. *Correct*: our verdict is the suite's. *Wrong*: it is another one. *Unknown*: a limit was reached, or the \
+         program does what is refused.\n\n",
+        machine(),
+        arguments.seconds,
+        arguments.bug_seconds
+    );
+    text.push_str(&page::summary(&tables));
+    for table in &tables {
+        text.push_str(&page::section(table));
+    }
+    Ok(text)
+}
+
+/// Shows a row as soon as it is known, on the error output.
+fn show(row: &Row) {
+    eprint!("{:?} {}", row.grade, page::line(row));
+}
