@@ -8,6 +8,7 @@
 //! inside is remembered until the sequence ends, and the state there is accepting. **Invariant:** which steps the product has depends on
 //! (q, s) alone, so an ample set chosen from it is a function of the source product state.
 
+use super::changing;
 use super::faulty::Faulty;
 use super::{Endless, Property, PropertyMove};
 use crate::Counterexample;
@@ -120,23 +121,38 @@ impl<'a, S: System + ?Sized, P: Property + ?Sized> Product<'a, S, P> {
             PropertyMove::To(to) if targets.contains(&to) => {}
             PropertyMove::To(to) => targets.push(to),
             PropertyMove::Violates { to, assertion } => {
-                alone(property_step(VIOLATE, to, assertion))
+                alone(violating(to, assertion));
             }
-            PropertyMove::Complete => alone(property_step(COMPLETE, automaton, 0)),
+            PropertyMove::Complete => alone(completing(automaton)),
         });
         if targets.is_empty() && !nothing_moves {
             self.cut.store(true, Ordering::Relaxed);
         }
         let value = |index| self.system.proposition(state, index) == Ok(true);
         if let Some(fault) = faulty.decides(self.property, automaton, value) {
-            alone(property_step(FAULT, automaton, fault));
+            alone(faulting(automaton, fault));
         }
         if nothing_moves && self.stutter == Stutter::Extend {
             for &to in &targets {
-                alone(property_step(STUTTER, to, 0));
+                alone(stuttering(to));
             }
         }
         targets
+    }
+
+    /// The same where the automaton's moves change the system: what it can do depends on them. Says whether that is
+    /// the case here.
+    fn join_changing(&self, state: &[u8], automaton: u32, enabled: &mut Enabled) -> bool {
+        let Some(changing) = self.property.changing() else { return false };
+        if self.system.is_transient(state) {
+            return false;
+        }
+        let source = (state, self.without_passed(automaton));
+        let repeats = self.stutter == Stutter::Extend;
+        if !changing::join(self.system, changing, source, repeats, enabled) {
+            self.cut.store(true, Ordering::Relaxed);
+        }
+        true
     }
 
     /// The steps of the product, from those of the program and the moves of the automaton.
@@ -232,6 +248,21 @@ pub(crate) fn stuttering(to: u32) -> Step {
     property_step(STUTTER, to, 0)
 }
 
+/// An assertion of the automaton fails.
+pub(super) fn violating(to: u32, assertion: u32) -> Step {
+    property_step(VIOLATE, to, assertion)
+}
+
+/// The automaton comes to its end.
+pub(super) fn completing(to: u32) -> Step {
+    property_step(COMPLETE, to, 0)
+}
+
+/// What the automaton asks has no value, or what it does cannot be completed.
+pub(super) fn faulting(automaton: u32, fault: u32) -> Step {
+    property_step(FAULT, automaton, fault)
+}
+
 fn property_step(kind: u32, to: u32, assertion: u32) -> Step {
     Step {
         process: ProcessId::PROPERTY,
@@ -255,6 +286,10 @@ impl<S: System + ?Sized, P: Property + ?Sized> System for Product<'_, S, P> {
 
     fn enabled(&self, state: &mut Vec<u8>, enabled: &mut Enabled) {
         let automaton = self.detach(state);
+        if self.join_changing(state, automaton, enabled) {
+            attach(state, automaton);
+            return;
+        }
         PROGRAM_STEPS.with_borrow_mut(|program| {
             program.clear();
             self.system.enabled(state, program);
@@ -265,11 +300,15 @@ impl<S: System + ?Sized, P: Property + ?Sized> System for Product<'_, S, P> {
 
     fn apply(&self, state: &mut Vec<u8>, step: Step) -> Outcome {
         self.detach(state);
+        let to = match self.property.changing() {
+            Some(changing) => changing::land(changing, Self::target(step), state),
+            None => Self::target(step),
+        };
         let outcome = match step.process {
             ProcessId::PROPERTY => Self::property_outcome(step),
             _ => self.system.apply(state, Self::inner(step)),
         };
-        attach(state, step.choice >> CHOICE_BITS);
+        attach(state, to);
         outcome
     }
 
@@ -286,6 +325,9 @@ impl<S: System + ?Sized, P: Property + ?Sized> System for Product<'_, S, P> {
     }
 
     fn successors(&self, request: Request, sink: Sink<'_>) -> Answer {
+        if self.property.changing().is_some() {
+            return by_steps(self, request, sink);
+        }
         let (answer, state, out) = match (request.answer_by_all(), sink) {
             (Some(answer), Sink::Copies(state, out)) => (answer, state, out),
             (_, sink) => return by_steps(self, request, sink),

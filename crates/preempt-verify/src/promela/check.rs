@@ -1,12 +1,13 @@
 //! One property of one model, with the engine that the request asks for.
 
 use super::along::Along;
+use super::claim::NeverClaim;
 use super::questions::{Job, has_accept_labels};
 use super::{Backend, Property, Settings, interpreter, observed, truncations_along};
 use crate::endless::Sequences;
 use crate::engine::Engine;
 use crate::{Control, Error, Request};
-use preempt_check::property::Endless;
+use preempt_check::property::{Endless, Product, changing_move};
 use preempt_check::{Compatibility, Reduction};
 use preempt_core::{
     Claim, Describe, FaultKind, ProcessId, Step, Stop, System, Trace, Verdict, grouped,
@@ -78,11 +79,13 @@ impl Checker<'_> {
         claim.statistics.compile_seconds = seconds + translation;
         claim.statistics.seconds = (claim.statistics.seconds - translation).max(0.0);
         let over = || self.control.is_over();
-        if let Some(violation) = &mut claim.violation {
+        // Without the claim the model would do something else.
+        let is_plain = !property.changes(interpreter.program());
+        if is_plain && let Some(violation) = &mut claim.violation {
             notes.extend(truncations_along(&interpreter, &violation.trace.raw, &over));
         }
         // Remarks are for readers with time to wait for them.
-        if !over() {
+        if is_plain && !over() {
             if let Some(violation) = &mut claim.violation {
                 self.print_as_observed(&mut violation.trace);
             }
@@ -111,7 +114,9 @@ impl Checker<'_> {
     ) -> Result<Claim, Error> {
         let give_up = || self.control.is_over();
         let plain: &dyn System = native.map_or(interpreter, |native| native);
-        let watched = property != Property::Safety && !interpreter.endless_sequences().is_empty();
+        let watched = property != Property::Safety
+            && !property.changes(interpreter.program())
+            && !interpreter.endless_sequences().is_empty();
         let around = |system| watched.then(|| with_endless(system, interpreter, &give_up));
         let (endless, reference) = (around(plain), around(interpreter));
         let sequences = endless.as_ref().zip(reference.as_ref());
@@ -137,7 +142,8 @@ impl Checker<'_> {
         let how = (promises, false);
         let interpreter = interpreter(self.model, self.settings, beside, how, self.control)?;
         let along = Along::new(&interpreter, steps, cycle_start);
-        let mut claim = if property == Property::Safety {
+        let program = interpreter.program();
+        let mut claim = if property == Property::Safety || property.changes(program) {
             self.job(&interpreter, None).check(Engine::Any(&along), property)?
         } else {
             // The cycle of the trace may be inside a sequence.
@@ -146,7 +152,9 @@ impl Checker<'_> {
             let endless = Some(Sequences { searched: along, reference: along });
             self.job(&interpreter, endless).check(Engine::Any(along), property)?
         };
-        self.observe(property, &mut claim);
+        if !property.changes(program) {
+            self.observe(property, &mut claim);
+        }
         Ok(claim)
     }
 
@@ -155,7 +163,18 @@ impl Checker<'_> {
         let Some(violation) = &claim.violation else { return Ok(None) };
         let trace = &violation.trace;
         let trail = Trail { steps: trace.raw.clone(), cycle_start: trace.cycle_start };
-        Ok(Some(self.interpreter(property)?.write_trail(&trail)))
+        let interpreter = self.interpreter(property)?;
+        let (Property::Claim(index) | Property::Completion(index)) = property else {
+            return Ok(Some(interpreter.write_trail(&trail)));
+        };
+        let automaton = &interpreter.program().claims[index];
+        Ok(Some(match automaton.changes() {
+            true => {
+                let number = |step| changing_move(Product::<dyn System, NeverClaim>::target(step));
+                interpreter.write_trail_beside(&trail, automaton, &number)
+            }
+            false => interpreter.write_trail(&trail),
+        }))
     }
 
     fn interpreter(&self, property: Property) -> Result<Interpreter, Error> {
