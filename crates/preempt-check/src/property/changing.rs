@@ -55,6 +55,11 @@ pub fn changing_move(target: u32) -> Option<u32> {
     (target & MOVE != 0).then_some(target & (MOVE - 1))
 }
 
+/// The step of the product that begins with the move of this number; without a step of the program, none could move.
+pub fn beside(step: Option<Step>, number: u32) -> Step {
+    step.map_or(stuttering(number | MOVE), |step| joined(step, number | MOVE))
+}
+
 /// Where a step of the product takes the automaton, after the change that its move makes.
 pub(super) fn land(changing: &dyn Changing, to: u32, vector: &mut Vec<u8>) -> u32 {
     changing_move(to).map_or(to, |number| changing.change(number, vector))

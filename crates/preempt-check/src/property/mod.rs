@@ -17,7 +17,7 @@ mod watched;
 mod within_bound;
 
 pub use buchi::{Buchi, StutterInvariant};
-pub use changing::{Changing, ChangingMove, changing_move};
+pub use changing::{Changing, ChangingMove, beside, changing_move};
 pub use endless::Endless;
 pub use fair::Fair;
 pub use product::{Product, Stutter};

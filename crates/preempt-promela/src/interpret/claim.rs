@@ -69,21 +69,23 @@ impl Interpreter {
         }
     }
 
-    /// The moves of a claim that are possible in a state, before C of theirs runs.
-    pub fn possible_moves<'a>(
+    /// The moves of a claim that are possible in a state, before C of theirs runs, with their numbers.
+    pub(super) fn possible_moves<'a>(
         &self,
         claim: &'a Automaton,
         at: u32,
         state: &[u8],
-    ) -> Vec<&'a AutomatonMove> {
-        let mut possible: Vec<&AutomatonMove> = Vec::new();
-        for transition in &claim.states[at as usize].transitions {
+    ) -> Vec<(u32, &'a AutomatonMove)> {
+        let mut possible: Vec<(u32, &AutomatonMove)> = Vec::new();
+        for (number, transition) in
+            (claim.first_move(at)..).zip(&claim.states[at as usize].transitions)
+        {
             let is_possible = match transition.proposition {
                 Some(index) => self.proposition(state, index as usize) == Ok(true),
                 None => possible.is_empty(),
             };
             if is_possible {
-                possible.push(transition);
+                possible.push((number, transition));
             }
         }
         possible

@@ -21,6 +21,8 @@ pub struct Trail {
     pub steps: Vec<Step>,
     /// The first step of the part that repeats for ever.
     pub cycle_start: Option<usize>,
+    /// Moves of a never claim whose C changes the state, by number: each with how many steps come before it.
+    pub claim_moves: Vec<(usize, u32)>,
 }
 
 /// Why a trail is no execution of the model.
@@ -154,7 +156,8 @@ impl Interpreter {
                 (..0, ..) => {}
                 (_, process, number) if process < claims => {
                     if let Some(beside) = &mut beside {
-                        beside.take(number, &mut state).map_err(error)?;
+                        let taken = beside.take(number, &mut state).map_err(error)?;
+                        trail.claim_moves.extend(taken.map(|taken| (trail.steps.len(), taken)));
                     }
                 }
                 (depth, process, number) => {
@@ -221,8 +224,8 @@ struct ClaimReader<'a> {
     interpreter: &'a Interpreter,
     claim: &'a Automaton,
     at: u32,
-    /// The moves that the numbers read so far can be the beginning of.
-    open: Vec<&'a AutomatonMove>,
+    /// The moves that the numbers read so far can be the beginning of, with their own numbers.
+    open: Vec<(u32, &'a AutomatonMove)>,
     /// How many numbers these are.
     read: usize,
 }
@@ -236,28 +239,27 @@ impl<'a> ClaimReader<'a> {
         Some(ClaimReader { interpreter, claim, at: claim.entry, open: Vec::new(), read: 0 })
     }
 
-    /// Takes a statement of the claim.
-    fn take(&mut self, number: i64, state: &mut [u8]) -> Result<(), String> {
+    /// Takes a statement of the claim. Gives the number of the move that it completes.
+    fn take(&mut self, number: i64, state: &mut [u8]) -> Result<Option<u32>, String> {
         if self.read == 0 {
             self.open = self.interpreter.possible_moves(self.claim, self.at, state);
         }
         let read = self.read;
-        let is_next = |taken: &&AutomatonMove| {
+        let is_next = |(_, taken): &(u32, &AutomatonMove)| {
             taken.numbers.get(read).is_some_and(|next| i64::from(*next) == number)
         };
         self.open.retain(is_next);
         self.read += 1;
-        let Some(first) = self.open.first() else {
+        if self.open.is_empty() {
             return Err(format!("the claim cannot take transition {number} here"));
-        };
-        if let Some(taken) = self.open.iter().find(|taken| taken.numbers.len() == self.read) {
+        }
+        let whole = self.open.iter().find(|(_, taken)| taken.numbers.len() == self.read);
+        Ok(whole.copied().map(|(at, taken)| {
             self.at = taken.target;
             self.read = 0;
             self.interpreter.change_by_claim(taken, state, &mut |_| ());
-            return Ok(());
-        }
-        debug_assert!(first.numbers.len() > self.read);
-        Ok(())
+            at
+        }))
     }
 }
 

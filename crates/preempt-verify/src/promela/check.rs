@@ -7,11 +7,11 @@ use super::{Backend, Property, Settings, interpreter, observed, truncations_alon
 use crate::endless::Sequences;
 use crate::engine::Engine;
 use crate::{Control, Error, Request};
-use preempt_check::property::{Endless, Product, changing_move};
+use preempt_check::property::{Endless, Product, Stutter, beside, changing_move};
 use preempt_check::{Compatibility, Reduction};
 use preempt_core::{
-    Claim, Describe, FaultKind, ProcessId, Step, Stop, System, Trace, Verdict, grouped,
-    replay_until,
+    Claim, Describe, FaultKind, ProcessId, ReplayError, Step, Stop, System, Trace, Verdict,
+    grouped, replay, replay_until,
 };
 use preempt_native::Native;
 use preempt_promela::interpret::Interpreter;
@@ -158,11 +158,32 @@ impl Checker<'_> {
         Ok(claim)
     }
 
+    /// Takes the steps of an execution beside a never claim whose C changes the model; `None` for other properties.
+    pub fn follow_beside(
+        &self,
+        property: Property,
+        steps: &[Step],
+    ) -> Result<Option<Result<Trace, ReplayError>>, Error> {
+        let settings = Settings { reset_dead: false, ..*self.settings };
+        let interpreter =
+            interpreter(self.model, &settings, property.beside(), (false, false), self.control)?;
+        if !property.changes(interpreter.program()) {
+            return Ok(None);
+        }
+        let (Property::Claim(index) | Property::Completion(index)) = property else {
+            return Ok(None);
+        };
+        let claim = NeverClaim::new(&interpreter.program().claims[index], &interpreter);
+        let product = Product::new(&interpreter, &claim, Stutter::Extend);
+        Ok(Some(replay(&product, steps).map(|(trace, ..)| trace)))
+    }
+
     /// The counterexample of a claim about `property` as a trail of Spin.
     pub fn trail(&self, property: Property, claim: &Claim) -> Result<Option<String>, Error> {
         let Some(violation) = &claim.violation else { return Ok(None) };
         let trace = &violation.trace;
-        let trail = Trail { steps: trace.raw.clone(), cycle_start: trace.cycle_start };
+        let (steps, cycle_start) = (trace.raw.clone(), trace.cycle_start);
+        let trail = Trail { steps, cycle_start, ..Trail::default() };
         let interpreter = self.interpreter(property)?;
         let (Property::Claim(index) | Property::Completion(index)) = property else {
             return Ok(Some(interpreter.write_trail(&trail)));
@@ -229,6 +250,23 @@ impl Checker<'_> {
             claim.verdict = Verdict::Nothing;
         }
     }
+}
+
+/// The steps of a trail that says how a claim moved, as steps of the product, and where their cycle begins. What the claim
+/// does behind the last of them is left out.
+pub fn steps_beside(trail: &Trail) -> (Vec<Step>, Option<usize>) {
+    let mut moves = trail.claim_moves.iter().peekable();
+    let (mut steps, mut cycle_start) = (Vec::new(), None);
+    for (at, step) in trail.steps.iter().enumerate() {
+        cycle_start = cycle_start.or((trail.cycle_start == Some(at)).then_some(steps.len()));
+        let mut begins = None;
+        while let Some((_, number)) = moves.next_if(|(before, _)| *before == at) {
+            // Where it moves twice no process could move in between.
+            steps.extend(begins.replace(*number).map(|number| beside(None, number)));
+        }
+        steps.push(begins.map_or(*step, |number| beside(Some(*step), number)));
+    }
+    (steps, cycle_start)
 }
 
 /// How many statements each process type has.
