@@ -293,7 +293,10 @@ impl<S: System + ?Sized, P: Property + ?Sized> System for Product<'_, S, P> {
         PROGRAM_STEPS.with_borrow_mut(|program| {
             program.clear();
             self.system.enabled(state, program);
-            self.join(state, automaton, program, enabled);
+            // Where an indivisible sequence is blocked, asking ended it.
+            if !self.join_changing(state, automaton, enabled) {
+                self.join(state, automaton, program, enabled);
+            }
         });
         attach(state, automaton);
     }

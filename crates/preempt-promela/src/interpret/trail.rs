@@ -158,6 +158,10 @@ impl Interpreter {
                     if let Some(beside) = &mut beside {
                         let taken = beside.take(number, &mut state).map_err(error)?;
                         trail.claim_moves.extend(taken.map(|taken| (trail.steps.len(), taken)));
+                        if beside.is_at_end() {
+                            // The violation; Spin may write what a process does next.
+                            break;
+                        }
                     }
                 }
                 (depth, process, number) => {
@@ -237,6 +241,10 @@ impl<'a> ClaimReader<'a> {
         let claim = claims.iter().find(|claim| i64::from(claim.place) == place);
         let claim = claim.or(claims.first()).filter(|claim| claim.changes())?;
         Some(ClaimReader { interpreter, claim, at: claim.entry, open: Vec::new(), read: 0 })
+    }
+
+    fn is_at_end(&self) -> bool {
+        self.claim.states[self.at as usize].is_end
     }
 
     /// Takes a statement of the claim. Gives the number of the move that it completes.
