@@ -6,7 +6,7 @@
 //!
 //! What a process can do depends on the move of the automaton, so there is no reduction for these products.
 
-use super::product::{completing, faulting, joined, stuttering, violating};
+use super::steps::{completing, faulting, joined, stuttering, violating};
 use preempt_core::{Enabled, Step, System};
 use std::cell::RefCell;
 

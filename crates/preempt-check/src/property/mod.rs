@@ -13,6 +13,7 @@ mod faulty;
 mod inside;
 mod product;
 mod progress;
+mod steps;
 mod watched;
 mod within_bound;
 
@@ -21,8 +22,8 @@ pub use changing::{Changing, ChangingMove, beside, changing_move};
 pub use endless::Endless;
 pub use fair::Fair;
 pub use product::{Product, Stutter};
-pub(crate) use product::{joined, stuttering};
 pub use progress::NonProgress;
+pub(crate) use steps::{joined, stuttering};
 pub use watched::{Watch, Watched};
 pub use within_bound::WithinBound;
 

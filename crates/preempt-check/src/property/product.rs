@@ -10,6 +10,10 @@
 
 use super::changing;
 use super::faulty::Faulty;
+use super::steps::{
+    COMPLETE, FAULT, VIOLATE, completing, faulting, joined, of_program, stuttering, target,
+    violating,
+};
 use super::{Endless, Property, PropertyMove};
 use crate::Counterexample;
 use preempt_core::engine::{Answer, Request, Sink, Successors, by_steps};
@@ -46,20 +50,11 @@ thread_local! {
 
 /// Bytes of the automaton's state at the end of the vector.
 const WIDTH: usize = 4;
-/// The automaton's next state travels in the upper bits of a step's choice.
-const CHOICE_BITS: u32 = 4;
-const CHOICE_MASK: u32 = (1 << CHOICE_BITS) - 1;
 /// Faults from here on belong to the automaton.
 const PROPERTY_FAULTS: u32 = 1 << 31;
 const COMPLETED: u32 = u32::MAX;
 /// Beside the automaton's state: an `accept` label was passed inside the sequence that led here.
 const PASSED: u32 = 1 << 27;
-
-/// What a step by [`ProcessId::PROPERTY`] is.
-const STUTTER: u32 = 0;
-const COMPLETE: u32 = 1;
-const VIOLATE: u32 = 2;
-const FAULT: u32 = 3;
 
 impl<'a, S: System + ?Sized, P: Property + ?Sized> Product<'a, S, P> {
     /// Joins the two.
@@ -162,7 +157,7 @@ impl<'a, S: System + ?Sized, P: Property + ?Sized> Product<'a, S, P> {
         for (_, steps) in program.by_process() {
             for &to in &targets {
                 for step in steps {
-                    debug_assert!(step.choice <= CHOICE_MASK);
+                    debug_assert!(of_program(*step) == *step);
                     enabled.push(joined(*step, to));
                 }
             }
@@ -180,11 +175,11 @@ impl<'a, S: System + ?Sized, P: Property + ?Sized> Product<'a, S, P> {
 
     /// The automaton's state after a step.
     pub fn target(step: Step) -> u32 {
-        step.choice >> CHOICE_BITS
+        target(step)
     }
 
     fn inner(step: Step) -> Step {
-        Step { choice: step.choice & CHOICE_MASK, ..step }
+        of_program(step)
     }
 }
 
@@ -236,41 +231,6 @@ impl<P: Property + ?Sized> Product<'_, Endless<'_>, P> {
 
 fn attach(state: &mut Vec<u8>, automaton: u32) {
     state.extend_from_slice(&automaton.to_le_bytes());
-}
-
-/// A step of the program that takes the automaton to this state.
-pub(crate) fn joined(step: Step, to: u32) -> Step {
-    Step { choice: step.choice | to << CHOICE_BITS, ..step }
-}
-
-/// Nothing can move; the automaton does.
-pub(crate) fn stuttering(to: u32) -> Step {
-    property_step(STUTTER, to, 0)
-}
-
-/// An assertion of the automaton fails.
-pub(super) fn violating(to: u32, assertion: u32) -> Step {
-    property_step(VIOLATE, to, assertion)
-}
-
-/// The automaton comes to its end.
-pub(super) fn completing(to: u32) -> Step {
-    property_step(COMPLETE, to, 0)
-}
-
-/// What the automaton asks has no value, or what it does cannot be completed.
-pub(super) fn faulting(automaton: u32, fault: u32) -> Step {
-    property_step(FAULT, automaton, fault)
-}
-
-fn property_step(kind: u32, to: u32, assertion: u32) -> Step {
-    Step {
-        process: ProcessId::PROPERTY,
-        partner: None,
-        transition: kind,
-        partner_transition: assertion,
-        choice: to << CHOICE_BITS,
-    }
 }
 
 impl<S: System + ?Sized, P: Property + ?Sized> System for Product<'_, S, P> {
