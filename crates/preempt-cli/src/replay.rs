@@ -18,7 +18,7 @@ use preempt_core::{
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::interpret::trail::{has_claim, is_merged, is_trail};
 use preempt_report::{Page, SavedTrace, lanes, page};
-use preempt_verify::promela::{observed, truncations_along};
+use preempt_verify::promela::{observed, steps_beside, truncations_along};
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
@@ -52,12 +52,23 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
         let trail = interpreter
             .read_trail(&text)
             .map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
-        saved.trace.raw = trail.steps;
-        saved.trace.cycle_start = trail.cycle_start;
+        (saved.trace.raw, saved.trace.cycle_start) = match trail.claim_moves.is_empty() {
+            true => (trail.steps, trail.cycle_start),
+            false => steps_beside(&trail),
+        };
     }
     let mut steps = own_steps(&saved);
     let saved_steps = steps.len();
-    let mut trace = follow(&interpreter, &mut steps).map_err(|error| {
+    let beside = promela::check::follow_beside(&model, &check, &saved.trace.raw)?;
+    if beside.is_some() && (arguments.interactive || arguments.spin.is_some()) {
+        return Err(Failure::Input(format!(
+            "{}: C in the never claim takes part in this execution; `preempt replay` shows it without --interactive, and not as Spin does",
+            path.display()
+        )));
+    }
+    let is_beside = beside.is_some();
+    let followed = beside.unwrap_or_else(|| follow(&interpreter, &mut steps));
+    let mut trace = followed.map_err(|error| {
         let model = check.model.file.display();
         let why = in_words(&saved, &error);
         Failure::Input(format!("{} is not an execution of {model} any more: {why}", path.display()))
@@ -86,12 +97,18 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
         // Spin ends like this, whatever the execution shows.
         return Ok(ExitCode::SUCCESS);
     }
-    for truncation in truncations_along(&interpreter, &steps, &|| false) {
-        complain(&truncation);
+    if !is_beside {
+        for truncation in truncations_along(&interpreter, &steps, &|| false) {
+            complain(&truncation);
+        }
     }
-    trace.cycle_start = cycle_start(&saved).filter(|_| steps.len() == saved_steps);
+    trace.cycle_start = match is_beside {
+        true => saved.trace.cycle_start,
+        false => cycle_start(&saved).filter(|_| steps.len() == saved_steps),
+    };
     let promises = saved.kind == ViolationKind::Exclusivity.name();
-    let execution = (steps.as_slice(), trace.cycle_start);
+    let cycle = cycle_start(&saved).filter(|_| steps.len() == saved_steps);
+    let execution = (steps.as_slice(), cycle);
     let mut claim = promela::check::check_execution(&mut model, &check, execution, promises)?;
     let sentence = judgement(&saved, &claim, saved_steps);
     if arguments.json {
@@ -172,7 +189,9 @@ pub(crate) fn certified(file: &Path, model: &Path) -> Result<Result<String, Stri
         observed(&model, &settings(&check), &interruptible()).map_err(promela::failed)?;
     let mut steps = own_steps(&saved);
     let count = steps.len();
-    if let Err(error) = follow(&interpreter, &mut steps) {
+    let beside = promela::check::follow_beside(&model, &check, &saved.trace.raw)?;
+    let followed = beside.unwrap_or_else(|| follow(&interpreter, &mut steps));
+    if let Err(error) = followed {
         let why = in_words(&saved, &error);
         return Ok(Err(format!("its steps are no execution of the model: {why}")));
     }

@@ -58,13 +58,22 @@ const WAYS: &[(&[&str], bool)] = &[
 
 #[test]
 fn every_search_agrees() {
+    agree("random", random::model);
+}
+
+#[test]
+fn every_search_agrees_beside_claims_with_c() {
+    agree("random-claim", random::model_with_changing_claim);
+}
+
+fn agree(name: &str, model: fn(u64) -> String) {
     if !preempt_testing::peers(&["cc"]) {
         return;
     }
     let models = std::env::var("PREEMPT_FRAGMENT_MODELS").ok().and_then(|n| n.parse().ok());
     let (mut violated, models) = (0, models.unwrap_or(25));
     for seed in 1..=models {
-        let path = file(&format!("random{seed}.pml"), &random::model(seed));
+        let path = file(&format!("{name}{seed}.pml"), &model(seed));
         let wanted = check(WAYS[0].0, &path);
         assert!(["holds", "violated"].contains(&&*wanted.0), "{seed}: {wanted:?}");
         violated += u64::from(wanted.0 == "violated");
@@ -197,4 +206,127 @@ fn formulas_ask_c() {
     }
     let high = file("high.pml", &model(5));
     assert_eq!(check(&["--ltl", "low"], &high).0, "violated");
+}
+
+/// A model whose processes count down what only the claim's C counts up.
+const CLAIM_WITH_C: &str = "byte x; byte n;
+c_decl { int ticks; }
+c_track \"&ticks\" \"sizeof(int)\"
+active [2] proctype p() { do :: x < 3 && n < 1 -> x++ :: x > 0 && n > 1 -> x-- :: n == 5 -> break od }
+never {
+  do
+  :: c_expr { now.x == 2 && ticks < 3 } -> c_code { ticks++; now.n = now.n + 1; }
+  :: x > 0 && n < 6 -> c_code { now.n = now.n + 1; }
+  :: else
+  :: c_expr { now.n >= 3 && now.x >= 2 && ticks >= 2 } -> break
+  od
+}
+";
+
+#[test]
+fn claims_change_the_model_by_c() {
+    if !preempt_testing::peers(&["cc"]) {
+        return;
+    }
+    let path = file("claim.pml", CLAIM_WITH_C);
+    for (options, _) in WAYS {
+        assert_eq!(check(options, &path).0, "violated", "{options:?}");
+    }
+    let holds = file("claim-holds.pml", &CLAIM_WITH_C.replace("ticks >= 2", "ticks > 3"));
+    let wanted = check(&["--por", "off"], &holds);
+    assert_eq!(wanted.0, "holds");
+    for (options, _) in WAYS {
+        assert_eq!(check(options, &holds).0, "holds", "{options:?}");
+        if options[0] != "--iterate" {
+            // There is no reduction beside such a claim.
+            assert_eq!(check(options, &holds), wanted, "{options:?}");
+        }
+    }
+    assert_eq!(check(&["--bound", "0"], &holds).0, "holds_within_bound");
+    let text = said(&run(&["check"], &holds));
+    assert!(text.contains("C in the never claim changes what the model reads"), "{text}");
+
+    // Infinite executions: the claim accepts where the C of its own counter comes around.
+    let round = "accept: do :: n < 2 -> c_code { now.n = now.n + 1; } :: n == 2 -> c_code { now.n = 0; } od";
+    let endless = file(
+        "claim-endless.pml",
+        &format!("byte x, n;\nactive proctype p() {{ do :: x = 1 - x od }}\nnever {{ {round} }}\n"),
+    );
+    for options in [
+        &["--por", "off"][..],
+        &["--por", "on"],
+        &["--threads", "2"],
+        &["--bound", "0"],
+        &["--fair"],
+    ] {
+        assert_eq!(check(options, &endless).0, "violated", "{options:?}");
+    }
+    let never = round.replace("now.n = 0", "now.n = 3");
+    let ended = file(
+        "claim-ends.pml",
+        &format!("byte x, n;\nactive proctype p() {{ do :: x = 1 - x od }}\nnever {{ {never} }}\n"),
+    );
+    assert_eq!(check(&[], &ended).0, "holds");
+
+    // What ends the process is a violation with its line here, too.
+    let crash = file(
+        "claim-crash.pml",
+        "byte x, n;\nactive proctype p() { do :: x = 1 - x od }\nnever {\n  do :: c_code { *(volatile int *) 0 = now.n; } od\n}\n",
+    );
+    let output = run(&["check"], &crash);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(said(&output).contains("SIGSEGV"), "{}", said(&output));
+}
+
+/// A violation beside such a claim is saved and replayed, as a trace of ours and as a trail of Spin, and Spin's are
+/// replayed here.
+#[test]
+fn claims_with_c_are_replayed() {
+    if !preempt_testing::peers(&["spin", "cc"]) {
+        return;
+    }
+    for (name, text) in [
+        ("replayed.pml", CLAIM_WITH_C.to_string()),
+        (
+            "replayed-cycle.pml",
+            "byte x, n;\nactive proctype p() { do :: n > 0 -> x = 1 - x :: n == 0 -> x = 3 od }\nnever {\n  do :: atomic { n < 2 -> c_code { now.n = now.n + 1; }; (n > 0) } :: n == 2 -> c_code { now.n = 0; } -> break od;\naccept: do :: c_code { now.n = 1 - now.n; } od\n}\n".to_string(),
+        ),
+    ] {
+        let path = file(name, &text);
+        let folder = path.parent().expect("it has a folder").join(name.replace('.', "-"));
+        fs::create_dir_all(&folder).expect("a folder can be made");
+        let at = |name: &str| folder.join(name).to_string_lossy().into_owned();
+        for saved in ["ours.trace", "ours.trail"] {
+            let saved = at(saved);
+            assert_eq!(run(&["check", "-q", "--trace", &saved], &path).status.code(), Some(1));
+            let output = run(&["replay", &saved], &path);
+            assert_eq!(output.status.code(), Some(1), "{saved}: {}", said(&output));
+        }
+        let tool = |program: &str, words: &[&str]| {
+            let output = Command::new(program).args(words).current_dir(&folder).output();
+            output.expect("it starts")
+        };
+        let model = path.to_string_lossy().into_owned();
+        assert!(tool("spin", &["-a", &model]).status.success());
+        assert!(tool("cc", &["-w", "-DNOREDUCE", "-o", "pan", "pan.c"]).status.success());
+        // Spin's verifier follows our trail to its end.
+        let followed = tool("./pan", &["-r", "ours.trail"]);
+        let followed = String::from_utf8_lossy(&followed.stdout).into_owned();
+        let numbers = fs::read_to_string(folder.join("ours.trail")).expect("it was written");
+        let last = numbers.lines().last().and_then(|line| line.split(':').next()).expect("a line");
+        assert!(followed.contains(&format!("trail ends after {last} steps")), "{followed}\n{numbers}");
+        // And we follow its own.
+        tool("./pan", &["-a"]);
+        let trail = fs::read_dir(&folder).expect("it is there").filter_map(Result::ok);
+        let mut trail = trail.map(|entry| entry.path()).filter(|path| {
+            path.file_name().is_some_and(|name| name.to_string_lossy().contains("pml"))
+        });
+        let trail = trail.next().or_else(|| {
+            let beside = path.with_extension("pml.trail");
+            beside.exists().then_some(beside)
+        });
+        let trail = trail.expect("Spin saved a trail").to_string_lossy().into_owned();
+        let output = run(&["replay", &trail], &path);
+        assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    }
 }

@@ -8,7 +8,7 @@ mod peer;
 mod random;
 
 use peer::{modes, ours, spins, workshop};
-use random::model;
+use random::{model, model_with_changing_claim};
 
 fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
@@ -16,7 +16,17 @@ fn setting(name: &str, default: u64) -> u64 {
 
 #[test]
 fn random_models_count_as_in_spin() {
-    let Some(folder) = workshop("fragments") else { return };
+    compare("fragments", model);
+}
+
+/// What a claim changes is what the step of a process starts from.
+#[test]
+fn random_claims_with_c_count_as_in_spin() {
+    compare("changing-claims", model_with_changing_claim);
+}
+
+fn compare(name: &str, model: fn(u64) -> String) {
+    let Some(folder) = workshop(name) else { return };
     let (models, seed) =
         (setting("PREEMPT_FRAGMENT_MODELS", 40), setting("PREEMPT_FRAGMENT_SEED", 1));
     let (mut compared, mut with_errors, mut most) = (0, 0, 0);

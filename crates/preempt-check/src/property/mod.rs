@@ -6,21 +6,24 @@
 //! in the same manner: [`Fair`] which processes have been served, [`WithinBound`] the preemptions so far.
 
 mod buchi;
+mod changing;
 mod endless;
 mod fair;
 mod faulty;
 mod inside;
 mod product;
 mod progress;
+mod steps;
 mod watched;
 mod within_bound;
 
 pub use buchi::{Buchi, StutterInvariant};
+pub use changing::{Changing, ChangingMove, beside, changing_move};
 pub use endless::Endless;
 pub use fair::Fair;
 pub use product::{Product, Stutter};
-pub(crate) use product::{joined, stuttering};
 pub use progress::NonProgress;
+pub(crate) use steps::{joined, stuttering};
 pub use watched::{Watch, Watched};
 pub use within_bound::WithinBound;
 
@@ -68,6 +71,11 @@ pub trait Property: Sync {
 
     /// The fault behind an assertion's number.
     fn assertion(&self, number: u32) -> Fault;
+
+    /// The same automaton as one whose moves change the system, if it is such a one: then it is asked for its moves there.
+    fn changing(&self) -> Option<&dyn Changing> {
+        None
+    }
 
     /// The same automaton as one that moves by letters, if it is such a one.
     fn reader(&self) -> Option<&dyn Reader> {

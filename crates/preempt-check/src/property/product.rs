@@ -8,7 +8,12 @@
 //! inside is remembered until the sequence ends, and the state there is accepting. **Invariant:** which steps the product has depends on
 //! (q, s) alone, so an ample set chosen from it is a function of the source product state.
 
+use super::changing;
 use super::faulty::Faulty;
+use super::steps::{
+    COMPLETE, FAULT, VIOLATE, completing, faulting, joined, of_program, stuttering, target,
+    violating,
+};
 use super::{Endless, Property, PropertyMove};
 use crate::Counterexample;
 use preempt_core::engine::{Answer, Request, Sink, Successors, by_steps};
@@ -45,20 +50,11 @@ thread_local! {
 
 /// Bytes of the automaton's state at the end of the vector.
 const WIDTH: usize = 4;
-/// The automaton's next state travels in the upper bits of a step's choice.
-const CHOICE_BITS: u32 = 4;
-const CHOICE_MASK: u32 = (1 << CHOICE_BITS) - 1;
 /// Faults from here on belong to the automaton.
 const PROPERTY_FAULTS: u32 = 1 << 31;
 const COMPLETED: u32 = u32::MAX;
 /// Beside the automaton's state: an `accept` label was passed inside the sequence that led here.
 const PASSED: u32 = 1 << 27;
-
-/// What a step by [`ProcessId::PROPERTY`] is.
-const STUTTER: u32 = 0;
-const COMPLETE: u32 = 1;
-const VIOLATE: u32 = 2;
-const FAULT: u32 = 3;
 
 impl<'a, S: System + ?Sized, P: Property + ?Sized> Product<'a, S, P> {
     /// Joins the two.
@@ -120,23 +116,38 @@ impl<'a, S: System + ?Sized, P: Property + ?Sized> Product<'a, S, P> {
             PropertyMove::To(to) if targets.contains(&to) => {}
             PropertyMove::To(to) => targets.push(to),
             PropertyMove::Violates { to, assertion } => {
-                alone(property_step(VIOLATE, to, assertion))
+                alone(violating(to, assertion));
             }
-            PropertyMove::Complete => alone(property_step(COMPLETE, automaton, 0)),
+            PropertyMove::Complete => alone(completing(automaton)),
         });
         if targets.is_empty() && !nothing_moves {
             self.cut.store(true, Ordering::Relaxed);
         }
         let value = |index| self.system.proposition(state, index) == Ok(true);
         if let Some(fault) = faulty.decides(self.property, automaton, value) {
-            alone(property_step(FAULT, automaton, fault));
+            alone(faulting(automaton, fault));
         }
         if nothing_moves && self.stutter == Stutter::Extend {
             for &to in &targets {
-                alone(property_step(STUTTER, to, 0));
+                alone(stuttering(to));
             }
         }
         targets
+    }
+
+    /// The same where the automaton's moves change the system: what it can do depends on them. Says whether that is
+    /// the case here.
+    fn join_changing(&self, state: &[u8], automaton: u32, enabled: &mut Enabled) -> bool {
+        let Some(changing) = self.property.changing() else { return false };
+        if self.system.is_transient(state) {
+            return false;
+        }
+        let source = (state, self.without_passed(automaton));
+        let repeats = self.stutter == Stutter::Extend;
+        if !changing::join(self.system, changing, source, repeats, enabled) {
+            self.cut.store(true, Ordering::Relaxed);
+        }
+        true
     }
 
     /// The steps of the product, from those of the program and the moves of the automaton.
@@ -146,7 +157,7 @@ impl<'a, S: System + ?Sized, P: Property + ?Sized> Product<'a, S, P> {
         for (_, steps) in program.by_process() {
             for &to in &targets {
                 for step in steps {
-                    debug_assert!(step.choice <= CHOICE_MASK);
+                    debug_assert!(of_program(*step) == *step);
                     enabled.push(joined(*step, to));
                 }
             }
@@ -164,11 +175,11 @@ impl<'a, S: System + ?Sized, P: Property + ?Sized> Product<'a, S, P> {
 
     /// The automaton's state after a step.
     pub fn target(step: Step) -> u32 {
-        step.choice >> CHOICE_BITS
+        target(step)
     }
 
     fn inner(step: Step) -> Step {
-        Step { choice: step.choice & CHOICE_MASK, ..step }
+        of_program(step)
     }
 }
 
@@ -222,26 +233,6 @@ fn attach(state: &mut Vec<u8>, automaton: u32) {
     state.extend_from_slice(&automaton.to_le_bytes());
 }
 
-/// A step of the program that takes the automaton to this state.
-pub(crate) fn joined(step: Step, to: u32) -> Step {
-    Step { choice: step.choice | to << CHOICE_BITS, ..step }
-}
-
-/// Nothing can move; the automaton does.
-pub(crate) fn stuttering(to: u32) -> Step {
-    property_step(STUTTER, to, 0)
-}
-
-fn property_step(kind: u32, to: u32, assertion: u32) -> Step {
-    Step {
-        process: ProcessId::PROPERTY,
-        partner: None,
-        transition: kind,
-        partner_transition: assertion,
-        choice: to << CHOICE_BITS,
-    }
-}
-
 impl<S: System + ?Sized, P: Property + ?Sized> System for Product<'_, S, P> {
     fn initial(&self, state: &mut Vec<u8>) -> Outcome {
         let outcome = self.system.initial(state);
@@ -255,21 +246,32 @@ impl<S: System + ?Sized, P: Property + ?Sized> System for Product<'_, S, P> {
 
     fn enabled(&self, state: &mut Vec<u8>, enabled: &mut Enabled) {
         let automaton = self.detach(state);
+        if self.join_changing(state, automaton, enabled) {
+            attach(state, automaton);
+            return;
+        }
         PROGRAM_STEPS.with_borrow_mut(|program| {
             program.clear();
             self.system.enabled(state, program);
-            self.join(state, automaton, program, enabled);
+            // Where an indivisible sequence is blocked, asking ended it.
+            if !self.join_changing(state, automaton, enabled) {
+                self.join(state, automaton, program, enabled);
+            }
         });
         attach(state, automaton);
     }
 
     fn apply(&self, state: &mut Vec<u8>, step: Step) -> Outcome {
         self.detach(state);
+        let to = match self.property.changing() {
+            Some(changing) => changing::land(changing, Self::target(step), state),
+            None => Self::target(step),
+        };
         let outcome = match step.process {
             ProcessId::PROPERTY => Self::property_outcome(step),
             _ => self.system.apply(state, Self::inner(step)),
         };
-        attach(state, step.choice >> CHOICE_BITS);
+        attach(state, to);
         outcome
     }
 
@@ -286,6 +288,9 @@ impl<S: System + ?Sized, P: Property + ?Sized> System for Product<'_, S, P> {
     }
 
     fn successors(&self, request: Request, sink: Sink<'_>) -> Answer {
+        if self.property.changing().is_some() {
+            return by_steps(self, request, sink);
+        }
         let (answer, state, out) = match (request.answer_by_all(), sink) {
             (Some(answer), Sink::Copies(state, out)) => (answer, state, out),
             (_, sink) => return by_steps(self, request, sink),

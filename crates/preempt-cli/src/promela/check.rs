@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::output::{self, Report};
 use crate::request::{self, Watcher};
 use crate::{card, deadline, graph, meant, spread};
-use preempt_core::{Claim, Step};
+use preempt_core::{Claim, ReplayError, Step, Trace};
 use preempt_promela::model::Model;
 use preempt_report::spin::{Cycles, Heading, Never, Store};
 use preempt_verify::Event;
@@ -109,6 +109,25 @@ pub(crate) fn check_execution(
     let (request, settings) = (&arguments.request(), &request::settings(arguments));
     let checker = Checker { model, settings, request, control };
     checker.check_execution(property, execution, promises).map_err(failed)
+}
+
+/// Takes the steps of an execution beside the never claim that `arguments` select, if its C changes the model.
+pub(crate) fn follow_beside(
+    model: &Model,
+    arguments: &CheckArguments,
+    steps: &[Step],
+) -> Result<Option<Result<Trace, ReplayError>>, Failure> {
+    let properties = arguments.properties.selection();
+    if properties.no_claim || model.claims.is_empty() || model.embedded.is_empty() {
+        return Ok(None);
+    }
+    let selected = select(&mut model.clone(), &properties).map_err(failed)?;
+    let property = selected.first().copied().unwrap_or(Property::Safety);
+    let listener = |_: Event<'_>| ();
+    let control = &request::control(arguments, &listener);
+    let (request, settings) = (&arguments.request(), &request::settings(arguments));
+    let checker = Checker { model, settings, request, control };
+    checker.follow_beside(property, steps).map_err(failed)
 }
 
 /// Whether the counterexample is to be saved as a trail of Spin.

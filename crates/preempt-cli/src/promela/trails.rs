@@ -31,7 +31,7 @@ pub(super) fn save(
     }
     let mut failure = None;
     let complete = checker.each_violation(&mut |system, steps| {
-        let trail = Trail { steps: steps.to_vec(), cycle_start: None };
+        let trail = Trail { steps: steps.to_vec(), ..Trail::default() };
         if failure.is_none() {
             failure = output::write(&next(), &system.write_trail(&trail)).err();
         }

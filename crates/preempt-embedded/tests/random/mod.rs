@@ -154,3 +154,93 @@ pub(crate) fn model(seed: u64) -> String {
     }
     text
 }
+
+/// The model of a seed, with a claim whose C changes it.
+pub(crate) fn model_with_changing_claim(seed: u64) -> String {
+    let mut text = model(seed);
+    if let Some(at) = text.find("never {") {
+        text.truncate(at);
+    }
+    let mut claim = ClaimMaker { random: Random::multiplied(seed, 35) };
+    for _ in 0..5 {
+        claim.random.below(2);
+    }
+    text.push_str(&claim.claim());
+    text
+}
+
+/// A never claim in the making.
+struct ClaimMaker {
+    random: Random,
+}
+
+impl ClaimMaker {
+    fn condition(&mut self) -> String {
+        let c = [
+            "now.g < 2",
+            "now.g >= 1",
+            "now.b",
+            "tracked == 0",
+            "tracked != 1 && now.g",
+            "now.t.l != now.c_field",
+            "now._nr_pr > 1",
+            "now.u > 0",
+        ];
+        match self.random.below(6) {
+            0 => "b || g == 1".into(),
+            1 => "(g != 2)".into(),
+            _ => format!("c_expr {{ {} }}", self.random.pick(&c)),
+        }
+    }
+
+    fn code(&mut self) -> String {
+        let target = self.random.pick(&[
+            "now.g",
+            "now.b",
+            "now.a[1]",
+            "now.u",
+            "now.t.l",
+            "now.t.r[0]",
+            "now.c_field",
+            "tracked",
+        ]);
+        let value = self.random.pick(&[
+            "now.g + 1",
+            "tracked + now.b",
+            "1 - now.b",
+            "tracked + 1",
+            "0",
+            "now.t.l ^ 1",
+            "bumped(1)",
+        ]);
+        let more = match self.random.below(4) {
+            0 => " tracked = now.g & 1;",
+            _ => "",
+        };
+        format!("c_code {{ {target} = ({value}) & 1;{more} }}")
+    }
+
+    /// What a choice of the loop does. There are no atomic sequences: where nothing can move but the claim, Spin stores
+    /// states inside of them, or repeats them up to its limit of depth.
+    fn branch(&mut self) -> String {
+        match self.random.below(6) {
+            0 => self.condition(),
+            1 => self.code(),
+            2 => format!("{} -> {}; assert(g < 2)", self.condition(), self.code()),
+            3 => format!("{} -> {}; {}", self.condition(), self.code(), self.condition()),
+            _ => format!("{} -> {}", self.condition(), self.code()),
+        }
+    }
+
+    fn claim(&mut self) -> String {
+        let branches = 1 + self.random.below(3);
+        let mut list: Vec<String> = (0..branches).map(|_| self.branch()).collect();
+        if self.random.below(2) == 0 {
+            list.push("else".into());
+        }
+        if self.random.below(3) == 0 {
+            list.push(format!("{} -> break", self.condition()));
+        }
+        format!("never {{ do :: {} od }}\n", list.join(" :: "))
+    }
+}

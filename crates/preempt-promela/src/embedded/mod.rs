@@ -167,7 +167,7 @@ pub struct Call<'a> {
     pub fragment: FragmentId,
     /// The executing process: its type and its number.
     pub process: Option<(u32, u32)>,
-    /// How many processes are alive.
+    /// How many processes are alive, with a claim that runs beside them.
     pub process_count: u32,
     /// The variables of the model, one number per scalar.
     pub globals: &'a mut [i32],

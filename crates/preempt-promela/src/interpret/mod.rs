@@ -5,6 +5,7 @@
 
 mod apply;
 mod channel;
+mod claim;
 mod compound;
 mod enabled;
 mod enabling;
@@ -23,6 +24,7 @@ mod waiting;
 
 use crate::ir::{ControlState, EndlessSequences, FaultId, MoveId, Pc, Proctype, Program};
 pub use apply::Truncation;
+pub use claim::ClaimEffect;
 use evaluate::View;
 use footprint::Footprints;
 use preempt_core::{Cancellation, Footprint, ObjectSet, ProcessId};

@@ -1,6 +1,6 @@
 //! Automata beside the processes: never claims, formulas, and `trace` declarations.
 
-use super::{FaultId, PatternRange, Statement};
+use super::{FaultId, FragmentRef, PatternRange, Statement};
 use crate::syntax::span::Span;
 
 /// A never claim as an automaton that reads states.
@@ -12,6 +12,8 @@ pub struct Automaton {
     pub states: Vec<AutomatonState>,
     /// Where it starts.
     pub entry: u32,
+    /// How many process types and claims stand before it in the text: its number in Spin's trails.
+    pub place: u32,
 }
 
 impl Automaton {
@@ -19,6 +21,23 @@ impl Automaton {
     pub fn asserts(&self) -> bool {
         let moves = self.states.iter().flat_map(|state| &state.transitions);
         moves.into_iter().any(|transition| !transition.asserts.is_empty())
+    }
+
+    /// Whether C in it changes the state.
+    pub fn changes(&self) -> bool {
+        let moves = self.states.iter().flat_map(|state| &state.transitions);
+        moves.into_iter().any(|transition| !transition.actions.is_empty())
+    }
+
+    /// The number of the first transition of a state, if all transitions are counted through.
+    pub fn first_move(&self, state: u32) -> u32 {
+        let before = self.states.iter().take(state as usize);
+        before.map(|state| state.transitions.len() as u32).sum()
+    }
+
+    /// The transition of this number.
+    pub fn move_of(&self, number: u32) -> Option<&AutomatonMove> {
+        self.states.iter().flat_map(|state| &state.transitions).nth(number as usize)
     }
 
     /// Whether some accept state can be passed again and again: otherwise no infinite execution is accepted.
@@ -61,10 +80,25 @@ pub struct AutomatonMove {
     pub proposition: Option<u32>,
     /// Propositions asserted on the way, and what their failure means.
     pub asserts: Vec<(u32, FaultId)>,
+    /// What comes behind them from the first piece of C on, in order.
+    pub actions: Vec<ClaimAction>,
     /// Where it leads.
     pub target: u32,
     /// Where it stands.
     pub statement: Statement,
+    /// The numbers of its statements in Spin's trails.
+    pub numbers: Vec<u32>,
+}
+
+/// What a transition of a claim does once C has changed the state.
+#[derive(Clone, Copy, Debug)]
+pub enum ClaimAction {
+    /// Runs C.
+    Code(FragmentRef),
+    /// Goes on only where this proposition holds.
+    Require(u32),
+    /// Asserts this proposition.
+    Assert(u32, FaultId),
 }
 
 /// A `trace` or `notrace` automaton. Its state is the byte [`Layout::trace_offset`](super::Layout::trace_offset).

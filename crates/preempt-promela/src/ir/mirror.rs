@@ -45,6 +45,8 @@ pub struct Mirror {
     pub locals: Vec<Vec<Cell>>,
     /// Per process type, the bytes of C in its frame.
     pub local_tracked: Vec<Range<u32>>,
+    /// What `now._nr_pr` counts besides the processes of the model: a claim.
+    pub beside: u32,
 }
 
 /// A process, as a piece of C is executed for it.
@@ -112,7 +114,7 @@ impl Mirror {
         let called = self.compiled.0.call(Call {
             fragment,
             process: process.map(|it| (it.proctype as u32, it.id as u32)),
-            process_count: u32::from(state[1]),
+            process_count: u32::from(state[1]) + self.beside,
             globals: &mut run.globals,
             tracked: &mut run.tracked,
             locals: &mut run.locals,

@@ -53,7 +53,9 @@ mod moves;
 mod sequences;
 mod value_kind;
 
-pub use automata::{Automaton, AutomatonMove, AutomatonState, TraceMove, TraceProgram, TraceState};
+pub use automata::{
+    Automaton, AutomatonMove, AutomatonState, ClaimAction, TraceMove, TraceProgram, TraceState,
+};
 pub use expr::{
     ArgumentRange, BinaryOp, ChannelRef, ChannelTest, Expr, ExprId, Index, Pattern, PatternRange,
     Place, Space, UnaryOp,

@@ -6,7 +6,7 @@
 //! moves it makes there only the second is seen, as in Spin.
 
 use preempt_core::{Enabled, Outcome, System};
-use preempt_promela::interpret::Interpreter;
+use preempt_promela::interpret::{ClaimEffect, Interpreter};
 use preempt_promela::ir::Automaton;
 use std::collections::HashSet;
 
@@ -54,6 +54,9 @@ pub(crate) fn explore(system: &Interpreter, claim: Option<&Automaton>, limit: u6
             .expect("the search does not panic")
     })
 }
+
+/// The state of a claim that has come to its end and is gone, as in Spin once no process is left.
+const GONE: u32 = u32::MAX;
 
 struct Search<'a> {
     system: &'a Interpreter,
@@ -108,17 +111,15 @@ impl Search<'_> {
         }
         if self.is_new(state, claim) {
             self.check_claim_end(claim);
-            self.system.enabled(state, &mut enabled);
             match self.claim {
-                None => self.expand(state, claim, &enabled),
+                None => {
+                    self.system.enabled(state, &mut enabled);
+                    self.expand(state, claim, &enabled);
+                }
                 Some(automaton) => {
-                    for next in self.claim_moves(automaton, state, claim) {
+                    for (next, mut state) in self.claim_moves(automaton, state, claim) {
                         self.check_claim_end(next);
-                        if enabled.is_empty() {
-                            self.stutter(automaton, state, next);
-                        } else {
-                            self.take_all(state, next, &enabled);
-                        }
+                        self.move_behind(automaton, &mut state, next, &mut enabled);
                     }
                 }
             }
@@ -158,39 +159,82 @@ impl Search<'_> {
 
     fn check_claim_end(&mut self, claim: u32) {
         if let Some(automaton) = self.claim
-            && automaton.states[claim as usize].is_end
+            && (claim == GONE || automaton.states[claim as usize].is_end)
         {
             self.counts.errors += 1;
         }
     }
 
-    fn claim_moves(&mut self, automaton: &Automaton, state: &[u8], claim: u32) -> Vec<u32> {
+    /// The processes' turn, behind a move of the claim.
+    fn move_behind(
+        &mut self,
+        automaton: &Automaton,
+        state: &mut Vec<u8>,
+        claim: u32,
+        enabled: &mut Enabled,
+    ) {
+        if claim == GONE {
+            return;
+        }
+        enabled.clear();
+        self.system.enabled(state, enabled);
+        if enabled.is_empty() {
+            self.stutter(automaton, state, claim, enabled);
+        } else {
+            self.take_all(state, claim, enabled);
+        }
+    }
+
+    /// Where the claim can move, and what its C makes of the state.
+    fn claim_moves(
+        &mut self,
+        automaton: &Automaton,
+        state: &[u8],
+        claim: u32,
+    ) -> Vec<(u32, Vec<u8>)> {
         let mut targets = Vec::new();
+        let mut moved = false;
+        if automaton.states[claim as usize].is_end && self.system.process_count(state) == 0 {
+            targets.push((GONE, state.to_vec()));
+        }
         for transition in &automaton.states[claim as usize].transitions {
             let possible = match transition.proposition {
                 Some(p) => self.system.proposition(state, p as usize) == Ok(true),
-                None => targets.is_empty(),
+                None => !moved,
             };
             if possible {
+                moved = true;
                 for (p, _) in &transition.asserts {
                     self.counts.errors +=
                         u64::from(self.system.proposition(state, *p as usize) != Ok(true));
                 }
-                targets.push(transition.target);
+                let mut after = state.to_vec();
+                let mut errors = 0;
+                match self.system.change_by_claim(transition, &mut after, &mut |_| errors += 1) {
+                    ClaimEffect::Moved => targets.push((transition.target, after)),
+                    ClaimEffect::Blocked => {}
+                    ClaimEffect::Broken(_) => {
+                        errors += 1;
+                        self.counts.stopped = true;
+                        self.counts.broken = true;
+                    }
+                }
+                self.counts.errors += errors;
             }
         }
         targets
     }
 
     /// The model cannot move, the claim does.
-    fn stutter(&mut self, automaton: &Automaton, state: &[u8], claim: u32) {
-        for next in self.claim_moves(automaton, state, claim) {
+    fn stutter(&mut self, automaton: &Automaton, state: &[u8], claim: u32, enabled: &mut Enabled) {
+        for (next, mut state) in self.claim_moves(automaton, state, claim) {
             if self.counts.stopped {
                 return;
             }
-            if self.is_new(state, next) {
+            if self.is_new(&state, next) {
                 self.check_claim_end(next);
-                self.stutter(automaton, state, next);
+                // What the claim changed may let a process move.
+                self.move_behind(automaton, &mut state, next, enabled);
             }
         }
     }

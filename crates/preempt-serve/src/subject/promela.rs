@@ -241,7 +241,7 @@ impl Subject for PromelaModel {
     }
 
     fn trail(&self, steps: &[Step]) -> Option<String> {
-        let trail = Trail { steps: steps.to_vec(), cycle_start: None };
+        let trail = Trail { steps: steps.to_vec(), ..Trail::default() };
         Some(self.interpreter.write_trail(&trail))
     }
 

@@ -1,16 +1,17 @@
 //! One property of one model, with the engine that the request asks for.
 
 use super::along::Along;
+use super::claim::NeverClaim;
 use super::questions::{Job, has_accept_labels};
 use super::{Backend, Property, Settings, interpreter, observed, truncations_along};
 use crate::endless::Sequences;
 use crate::engine::Engine;
 use crate::{Control, Error, Request};
-use preempt_check::property::Endless;
+use preempt_check::property::{Endless, Product, Stutter, beside, changing_move};
 use preempt_check::{Compatibility, Reduction};
 use preempt_core::{
-    Claim, Describe, FaultKind, ProcessId, Step, Stop, System, Trace, Verdict, grouped,
-    replay_until,
+    Claim, Describe, FaultKind, ProcessId, ReplayError, Step, Stop, System, Trace, Verdict,
+    grouped, replay, replay_until,
 };
 use preempt_native::Native;
 use preempt_promela::interpret::Interpreter;
@@ -78,11 +79,13 @@ impl Checker<'_> {
         claim.statistics.compile_seconds = seconds + translation;
         claim.statistics.seconds = (claim.statistics.seconds - translation).max(0.0);
         let over = || self.control.is_over();
-        if let Some(violation) = &mut claim.violation {
+        // Without the claim the model would do something else.
+        let is_plain = !property.changes(interpreter.program());
+        if is_plain && let Some(violation) = &mut claim.violation {
             notes.extend(truncations_along(&interpreter, &violation.trace.raw, &over));
         }
         // Remarks are for readers with time to wait for them.
-        if !over() {
+        if is_plain && !over() {
             if let Some(violation) = &mut claim.violation {
                 self.print_as_observed(&mut violation.trace);
             }
@@ -111,7 +114,9 @@ impl Checker<'_> {
     ) -> Result<Claim, Error> {
         let give_up = || self.control.is_over();
         let plain: &dyn System = native.map_or(interpreter, |native| native);
-        let watched = property != Property::Safety && !interpreter.endless_sequences().is_empty();
+        let watched = property != Property::Safety
+            && !property.changes(interpreter.program())
+            && !interpreter.endless_sequences().is_empty();
         let around = |system| watched.then(|| with_endless(system, interpreter, &give_up));
         let (endless, reference) = (around(plain), around(interpreter));
         let sequences = endless.as_ref().zip(reference.as_ref());
@@ -137,7 +142,8 @@ impl Checker<'_> {
         let how = (promises, false);
         let interpreter = interpreter(self.model, self.settings, beside, how, self.control)?;
         let along = Along::new(&interpreter, steps, cycle_start);
-        let mut claim = if property == Property::Safety {
+        let program = interpreter.program();
+        let mut claim = if property == Property::Safety || property.changes(program) {
             self.job(&interpreter, None).check(Engine::Any(&along), property)?
         } else {
             // The cycle of the trace may be inside a sequence.
@@ -146,16 +152,50 @@ impl Checker<'_> {
             let endless = Some(Sequences { searched: along, reference: along });
             self.job(&interpreter, endless).check(Engine::Any(along), property)?
         };
-        self.observe(property, &mut claim);
+        if !property.changes(program) {
+            self.observe(property, &mut claim);
+        }
         Ok(claim)
+    }
+
+    /// Takes the steps of an execution beside a never claim whose C changes the model; `None` for other properties.
+    pub fn follow_beside(
+        &self,
+        property: Property,
+        steps: &[Step],
+    ) -> Result<Option<Result<Trace, ReplayError>>, Error> {
+        let settings = Settings { reset_dead: false, ..*self.settings };
+        let interpreter =
+            interpreter(self.model, &settings, property.beside(), (false, false), self.control)?;
+        if !property.changes(interpreter.program()) {
+            return Ok(None);
+        }
+        let (Property::Claim(index) | Property::Completion(index)) = property else {
+            return Ok(None);
+        };
+        let claim = NeverClaim::new(&interpreter.program().claims[index], &interpreter);
+        let product = Product::new(&interpreter, &claim, Stutter::Extend);
+        Ok(Some(replay(&product, steps).map(|(trace, ..)| trace)))
     }
 
     /// The counterexample of a claim about `property` as a trail of Spin.
     pub fn trail(&self, property: Property, claim: &Claim) -> Result<Option<String>, Error> {
         let Some(violation) = &claim.violation else { return Ok(None) };
         let trace = &violation.trace;
-        let trail = Trail { steps: trace.raw.clone(), cycle_start: trace.cycle_start };
-        Ok(Some(self.interpreter(property)?.write_trail(&trail)))
+        let (steps, cycle_start) = (trace.raw.clone(), trace.cycle_start);
+        let trail = Trail { steps, cycle_start, ..Trail::default() };
+        let interpreter = self.interpreter(property)?;
+        let (Property::Claim(index) | Property::Completion(index)) = property else {
+            return Ok(Some(interpreter.write_trail(&trail)));
+        };
+        let automaton = &interpreter.program().claims[index];
+        Ok(Some(match automaton.changes() {
+            true => {
+                let number = |step| changing_move(Product::<dyn System, NeverClaim>::target(step));
+                interpreter.write_trail_beside(&trail, automaton, &number)
+            }
+            false => interpreter.write_trail(&trail),
+        }))
     }
 
     fn interpreter(&self, property: Property) -> Result<Interpreter, Error> {
@@ -210,6 +250,23 @@ impl Checker<'_> {
             claim.verdict = Verdict::Nothing;
         }
     }
+}
+
+/// The steps of a trail that says how a claim moved, as steps of the product, and where their cycle begins. What the claim
+/// does behind the last of them is left out.
+pub fn steps_beside(trail: &Trail) -> (Vec<Step>, Option<usize>) {
+    let mut moves = trail.claim_moves.iter().peekable();
+    let (mut steps, mut cycle_start) = (Vec::new(), None);
+    for (at, step) in trail.steps.iter().enumerate() {
+        cycle_start = cycle_start.or((trail.cycle_start == Some(at)).then_some(steps.len()));
+        let mut begins = None;
+        while let Some((_, number)) = moves.next_if(|(before, _)| *before == at) {
+            // Where it moves twice no process could move in between.
+            steps.extend(begins.replace(*number).map(|number| beside(None, number)));
+        }
+        steps.push(begins.map_or(*step, |number| beside(Some(*step), number)));
+    }
+    (steps, cycle_start)
 }
 
 /// How many statements each process type has.

@@ -1,21 +1,23 @@
 //! Never claims as properties.
 
 use super::literals::{constant, literals};
-use preempt_check::property::{Property, PropertyMove};
-use preempt_core::{Describe, Fault};
+use preempt_check::property::{Changing, ChangingMove, Property, PropertyMove};
+use preempt_core::{Describe, Fault, System};
 use preempt_ltl::{Cube, Edge};
-use preempt_promela::interpret::Interpreter;
+use preempt_promela::interpret::{ClaimEffect, Interpreter};
 use preempt_promela::ir::{Automaton, Program};
 
 /// A never claim that runs beside the system.
 pub(crate) struct NeverClaim<'a> {
     automaton: &'a Automaton,
     interpreter: &'a Interpreter,
+    /// Whether C in it changes the state.
+    changes: bool,
 }
 
 impl<'a> NeverClaim<'a> {
     pub(crate) fn new(automaton: &'a Automaton, interpreter: &'a Interpreter) -> Self {
-        NeverClaim { automaton, interpreter }
+        NeverClaim { automaton, interpreter, changes: automaton.changes() }
     }
 }
 
@@ -65,6 +67,69 @@ impl Property for NeverClaim<'_> {
 
     fn assertion(&self, number: u32) -> Fault {
         self.interpreter.fault(number)
+    }
+
+    fn changing(&self) -> Option<&dyn Changing> {
+        self.changes.then_some(self)
+    }
+}
+
+impl Changing for NeverClaim<'_> {
+    fn changing_moves(
+        &self,
+        state: u32,
+        vector: &[u8],
+        emit: &mut dyn FnMut(ChangingMove, &mut Vec<u8>),
+    ) {
+        let first = self.automaton.first_move(state);
+        let mut after = vector.to_vec();
+        let mut moved = false;
+        for (at, taken) in self.automaton.states[state as usize].transitions.iter().enumerate() {
+            let number = first + at as u32;
+            let possible = match taken.proposition {
+                Some(index) => self.interpreter.proposition(vector, index as usize),
+                None => Ok(!moved),
+            };
+            match possible {
+                Ok(true) => moved = true,
+                Ok(false) => continue,
+                Err(fault) => {
+                    emit(ChangingMove::Broken(fault), &mut after);
+                    continue;
+                }
+            }
+            let mut faults = Vec::new();
+            let holds = |index: u32| self.interpreter.proposition(vector, index as usize);
+            let failed = taken.asserts.iter().filter(|(index, _)| holds(*index) != Ok(true));
+            faults.extend(failed.map(|(_, fault)| fault.0));
+            after.clear();
+            after.extend_from_slice(vector);
+            let mut violated = |fault| faults.push(fault);
+            let effect = self.interpreter.change_by_claim(taken, &mut after, &mut violated);
+            match effect {
+                ClaimEffect::Blocked => continue,
+                ClaimEffect::Broken(fault) => {
+                    emit(ChangingMove::Broken(fault), &mut after);
+                    continue;
+                }
+                ClaimEffect::Moved => {}
+            }
+            for &assertion in &faults {
+                emit(ChangingMove::Violates { number, assertion }, &mut after);
+            }
+            match self.automaton.states[taken.target as usize].is_end {
+                false => emit(ChangingMove::Take(number), &mut after),
+                true if faults.is_empty() => emit(ChangingMove::Complete(number), &mut after),
+                true => {}
+            }
+        }
+    }
+
+    fn change(&self, number: u32, vector: &mut Vec<u8>) -> u32 {
+        let Some(taken) = self.automaton.move_of(number) else { return self.automaton.entry };
+        // It was completed when the step was found.
+        self.interpreter.change_by_claim(taken, vector, &mut |_| ());
+        taken.target
     }
 }
 

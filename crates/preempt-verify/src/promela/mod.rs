@@ -15,7 +15,7 @@ mod truncations;
 mod vacuity;
 mod watch;
 
-pub use check::{Checked, Checker};
+pub use check::{Checked, Checker, steps_beside};
 pub use formula::{Violating, violating};
 pub use observe::{Seen, seen, waiting};
 pub use selection::{Property, Selection, select};

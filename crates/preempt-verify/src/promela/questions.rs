@@ -61,6 +61,12 @@ const REDUCES_LITTLE: &str = "with this property it would leave out less than it
 /// Said of a never claim if its language is not known to be stutter invariant.
 const NOT_INVARIANT: &str = "the never claim is not known to be stutter invariant";
 
+/// Said of a never claim with `c_code`.
+const CHANGES: &str = "C in the never claim changes what the model reads";
+
+/// Said of such a claim beside a model with indivisible sequences that may never end.
+const NOT_FOLLOWED: &str = "an execution that stays inside an indivisible sequence for ever is not accepted by the never claim, because its C does not run there";
+
 /// Why [`cycles::check_if_evaluable`] could not tell.
 const NO_VALUE: &str = "a state expression may have no value (index, division, channel)";
 
@@ -147,6 +153,13 @@ impl Job<'_> {
                 "the never claim{name} accepts no execution, no assertion violated"
             ))
         };
+        if automaton.changes() {
+            question.reduce_not(CHANGES);
+            question.scheme = Scheme::Full;
+            // Without the claim the model does something else.
+            question.assertions = Asserted::Apart;
+            return self.without_endless(cycles::check(engine, self.interpreter, &raw, question));
+        }
         if let Scheme::SourceState(_) = question.scheme {
             match self.invariant_claim(automaton) {
                 None => question.reduce_not(NOT_INVARIANT),
@@ -164,6 +177,16 @@ impl Job<'_> {
             }
         }
         cycles::check(engine, self.interpreter, &raw, question)
+    }
+
+    /// A claim about a search that followed no indivisible sequence for ever.
+    fn without_endless(&self, claim: Result<Claim, Error>) -> Result<Claim, Error> {
+        let mut claim = claim?;
+        let holds = matches!(claim.verdict, Verdict::Holds | Verdict::HoldsWithinBound(_));
+        if holds && !self.interpreter.endless_sequences().is_empty() {
+            claim.notes.push(NOT_FOLLOWED.into());
+        }
+        Ok(claim)
     }
 
     /// A never claim in SI normal form and as it is, if its language is known to be stutter invariant.
@@ -201,7 +224,10 @@ impl Job<'_> {
         let property = format!("the never claim{name} is not completed, no assertion violated");
         let mut options = self.request.options(property, true);
         let mut unreduced = None;
-        if options.reduction == Reduction::Full {
+        if automaton.changes() {
+            unreduced = (options.reduction != Reduction::None).then_some(CHANGES);
+            options.reduction = Reduction::None;
+        } else if options.reduction == Reduction::Full {
             options.reduction = Reduction::None;
             match self.check_completion_reduced(engine, automaton, &options.property)? {
                 Ok(claim) => return Ok(claim),
@@ -222,7 +248,11 @@ impl Job<'_> {
         if checked.finding.counterexample.is_none() {
             let mut finding = checked.finding.clone();
             finding.cut = fast.is_cut();
-            let question = self.question(options.property.clone());
+            let mut question = self.question(options.property.clone());
+            if automaton.changes() {
+                // Without the claim the model does something else.
+                question.assertions = Asserted::Apart;
+            }
             violated = assertions::complete(engine, self.interpreter, &question, &mut finding)?;
             endless::weaken(self.endless, &mut finding);
             // Where the search did not come to its end, its own reason counts.

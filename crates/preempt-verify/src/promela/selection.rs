@@ -3,7 +3,7 @@
 use super::Beside;
 use crate::Error;
 use crate::error::Refusal;
-use preempt_promela::ir::{Automaton, LowerOptions, lower};
+use preempt_promela::ir::{Automaton, LowerOptions, Program, lower};
 use preempt_promela::model::{Ltl, Model};
 use preempt_promela::syntax::parse_formula;
 
@@ -31,6 +31,14 @@ impl Property {
             Property::Completion(_) | Property::Claim(_) | Property::Formula(_) => Beside::Claim,
             Property::NonProgress => Beside::NonProgress,
             Property::Safety | Property::Acceptance => Beside::Nothing,
+        }
+    }
+
+    /// Whether what is asked changes the model: a never claim with `c_code`.
+    pub(crate) fn changes(self, program: &Program) -> bool {
+        match self {
+            Property::Completion(index) | Property::Claim(index) => program.claims[index].changes(),
+            _ => false,
         }
     }
 

@@ -2,17 +2,18 @@
 //!
 //! They go through the same element graph and transition table as processes, so that their states
 //! are Spin's. A claim's atomic sequences are folded into one transition each: the model does not
-//! move in between, so all their conditions speak of the same state.
+//! move in between, so all their conditions speak of the same state, unless C changed it before.
 
 use super::element::{Action, Graph, Kind};
 use super::table::{self, Code, Table, chained_elements};
 use super::usage::each_proposition;
 use super::{LowerError, Lowering};
 use crate::ir::{
-    Automaton, AutomatonMove, AutomatonState, BinaryOp, ChannelRef, Expr, ExprId, FaultId,
-    FormulaUse, Pattern, Statement, TraceMove, TraceProgram, TraceState,
+    Automaton, AutomatonMove, AutomatonState, BinaryOp, ChannelRef, ClaimAction, Expr, ExprId,
+    FaultId, FormulaUse, Pattern, Statement, TraceMove, TraceProgram, TraceState,
 };
-use crate::model::{Claim, ExprKind, ReceiveArgument, TraceAutomaton};
+use crate::model::{Claim, ExprKind, Model, ReceiveArgument, TraceAutomaton};
+use crate::syntax::span::Span;
 use preempt_core::FaultKind;
 use std::collections::HashMap;
 
@@ -21,6 +22,7 @@ pub(super) fn claim(
     lowering: &mut Lowering<'_>,
     claim: &Claim,
     graph: &mut Graph,
+    numbers_from: u32,
 ) -> Result<(), LowerError> {
     let table = table::build(lowering, graph)?;
     let numbers = table.reachable();
@@ -29,28 +31,12 @@ pub(super) fn claim(
     let mut states = Vec::new();
     for number in &numbers {
         let mut paths = Vec::new();
-        let path = Path { condition: None, is_else: false, asserts: Vec::new(), statement: None };
-        follow(lowering, graph, &table, *number, path, 0, &mut paths)?;
+        follow(lowering, graph, &table, *number, Path::default(), 0, &mut paths)?;
         let transitions = paths
             .into_iter()
             .filter_map(|(path, target)| {
-                let statement = path.statement?;
-                Some((path.condition, path.is_else, path.asserts, statement, target))
-            })
-            .map(|(condition, is_else, asserts, statement, target)| {
-                let proposition = match (is_else, condition) {
-                    (true, None) => None,
-                    (_, condition) => {
-                        let condition = condition.unwrap_or_else(|| lowering.constant(1));
-                        Some(lowering.program.add_proposition(condition) as u32)
-                    }
-                };
-                let asserts = asserts
-                    .into_iter()
-                    .map(|(e, fault)| (lowering.program.add_proposition(e) as u32, fault))
-                    .collect();
                 let target = index.get(&target).copied().unwrap_or(0);
-                AutomatonMove { proposition, asserts, target, statement }
+                transition(lowering, path, target, numbers_from)
             })
             .collect();
         let at = *number as usize;
@@ -63,17 +49,52 @@ pub(super) fn claim(
         });
     }
     let entry = index.get(&table.entry).copied().unwrap_or(0);
-    lowering.program.claims.push(Automaton { name: claim.name.clone(), states, entry });
+    let place = place_of(lowering.model, claim.span);
+    lowering.program.claims.push(Automaton { name: claim.name.clone(), states, entry, place });
     Ok(())
 }
 
+/// How many process types and claims stand before a place in the text.
+fn place_of(model: &Model, span: Span) -> u32 {
+    let types = model.proctypes.iter().map(|proctype| proctype.span);
+    let all = types.chain(model.claims.iter().map(|claim| claim.span));
+    all.filter(|other| other.file == span.file && other.start < span.start).count() as u32
+}
+
+/// The transition that a path is, if it has a statement.
+fn transition(
+    lowering: &mut Lowering<'_>,
+    path: Path,
+    target: u32,
+    numbers_from: u32,
+) -> Option<AutomatonMove> {
+    let statement = path.statement?;
+    let proposition = match (path.is_else, path.condition) {
+        (true, None) => None,
+        (_, condition) => {
+            let condition = condition.unwrap_or_else(|| lowering.constant(1));
+            Some(lowering.program.add_proposition(condition) as u32)
+        }
+    };
+    let asserts = path
+        .asserts
+        .into_iter()
+        .map(|(e, fault)| (lowering.program.add_proposition(e) as u32, fault))
+        .collect();
+    let numbers = path.elements.iter().map(|id| numbers_from + *id as u32).collect();
+    Some(AutomatonMove { proposition, asserts, actions: path.actions, target, statement, numbers })
+}
+
 /// What is gathered along one way through an atomic sequence of a claim.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct Path {
     condition: Option<ExprId>,
     is_else: bool,
     asserts: Vec<(ExprId, FaultId)>,
+    actions: Vec<ClaimAction>,
     statement: Option<Statement>,
+    /// Its elements.
+    elements: Vec<usize>,
 }
 
 fn follow(
@@ -94,6 +115,7 @@ fn follow(
         if path.statement.is_none() {
             path.statement = Some(Statement { span: element.span, text: element.text.clone() });
         }
+        path.elements.push(transition.element);
         match transition.code {
             Code::Else => path.is_else = true,
             Code::Skip | Code::Pointer => {}
@@ -126,6 +148,11 @@ fn gather(
     match &element.kind {
         Kind::Basic(Action::Condition(e)) => {
             let condition = lowering.value(e, None)?;
+            if !path.actions.is_empty() {
+                let index = lowering.program.add_proposition(condition) as u32;
+                path.actions.push(ClaimAction::Require(index));
+                return Ok(());
+            }
             path.condition = Some(match path.condition {
                 Some(before) => lowering.expr(Expr::Binary(BinaryOp::And, before, condition)),
                 None => condition,
@@ -135,11 +162,23 @@ fn gather(
             let condition = lowering.value(e, None)?;
             let message = format!("assertion violated: {}", lowering.model.sources.text(e.span));
             let fault = lowering.fault(FaultKind::Assertion, message, element.span);
+            if !path.actions.is_empty() {
+                let index = lowering.program.add_proposition(condition) as u32;
+                path.actions.push(ClaimAction::Assert(index, fault));
+                return Ok(());
+            }
             path.asserts.push((condition, fault));
+        }
+        Kind::Basic(Action::Code(fragment)) => {
+            let fragment = lowering.fragment(*fragment, element.span);
+            path.actions.push(ClaimAction::Code(fragment));
         }
         Kind::Basic(Action::Printf { .. } | Action::Printm(_) | Action::Nothing) => {}
         Kind::Basic(_) | Kind::DStep => {
-            return Err(LowerError::new("a never claim can only look at the state", element.span));
+            return Err(LowerError::new(
+                "a never claim can only look at the state, or change it by C",
+                element.span,
+            ));
         }
         _ => {}
     }

@@ -83,8 +83,9 @@ impl<'m> Lowering<'m> {
         let tracked = self.storage.tracked.clone();
         let unmatched = tracked.start + compiled.0.matched() as u32..tracked.end;
         let local_tracked = self.storage.local_tracked.clone();
+        let beside = u32::from(self.options.count_claim);
         self.program.embedded =
-            Some(Mirror { compiled, globals, tracked, unmatched, locals, local_tracked });
+            Some(Mirror { compiled, globals, tracked, unmatched, locals, local_tracked, beside });
         self.note_limits();
     }
 

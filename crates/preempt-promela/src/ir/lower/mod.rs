@@ -170,8 +170,9 @@ fn unrestricted(model: &Model, options: LowerOptions) -> Result<(Program, bool),
     for (index, (graph, table)) in bodies.iter().zip(&tables).enumerate() {
         emit::proctype(&mut lowering, index, graph, table)?;
     }
-    for (claim, graph) in model.claims.iter().zip(&mut claims) {
-        automaton::claim(&mut lowering, claim, graph)?;
+    let numbers = claim_numbers(model, &bodies, &claims, trace.as_ref());
+    for ((claim, graph), first) in model.claims.iter().zip(&mut claims).zip(numbers) {
+        automaton::claim(&mut lowering, claim, graph, first)?;
     }
     if let (Some(trace), Some(graph)) = (&model.trace, trace) {
         automaton::trace(&mut lowering, trace, graph)?;
@@ -204,6 +205,27 @@ fn first_numbers(
         earlier += graph.elements.len();
     }
     numbers
+}
+
+/// The same of each claim.
+fn claim_numbers(
+    model: &Model,
+    bodies: &[element::Graph],
+    claims: &[element::Graph],
+    trace: Option<&element::Graph>,
+) -> Vec<u32> {
+    let processes = model.proctypes.iter().map(|proctype| proctype.span).zip(bodies);
+    let claimed = model.claims.iter().map(|claim| claim.span).zip(claims);
+    let all: Vec<(Span, &element::Graph)> = processes
+        .chain(claimed)
+        .chain(model.trace.iter().map(|trace| trace.span).zip(trace))
+        .collect();
+    let before = |claim: Span| {
+        let earlier =
+            all.iter().filter(|(span, _)| span.file == claim.file && span.start < claim.start);
+        earlier.map(|(_, graph)| graph.elements.len() as u32).sum()
+    };
+    model.claims.iter().map(|claim| before(claim.span)).collect()
 }
 
 /// What is known while translating.
