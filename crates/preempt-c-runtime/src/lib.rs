@@ -76,6 +76,7 @@ mod runtime;
 mod rwlock;
 mod sampling;
 mod sanitizer_calls;
+mod sections;
 mod semaphore;
 mod served;
 mod shadow;

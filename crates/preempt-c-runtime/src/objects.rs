@@ -74,7 +74,7 @@ pub(crate) struct Details {
 pub(crate) enum Storers {
     /// None.
     #[default]
-    Nobody,
+    None,
     /// One.
     One(ThreadId),
     /// More.
@@ -85,7 +85,7 @@ impl Storers {
     /// Another store.
     pub(crate) fn add(&mut self, thread: ThreadId) {
         *self = match *self {
-            Storers::Nobody => Storers::One(thread),
+            Storers::None => Storers::One(thread),
             Storers::One(other) if other == thread => Storers::One(thread),
             _ => Storers::Several,
         };
@@ -275,7 +275,7 @@ impl Objects {
             let index = stale[at];
             let details = &mut self.details[index as usize];
             // It comes after all of their stores, or races with them.
-            details.storers = Storers::Nobody;
+            details.storers = Storers::None;
             if is_initialiser && self.garbage.get(&(write.pc, index)) != Some(&true) {
                 details.told = Some(write);
                 stale[kept] = index;

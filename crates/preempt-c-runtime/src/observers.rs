@@ -7,19 +7,10 @@
 //! thread can run before, on the newest value; that it does not race is looked for as before.
 
 use crate::control::perform;
-use crate::runtime::{Runtime, runtime};
+use crate::runtime::runtime;
 use crate::task::CallSite;
 use preempt_explore::{Action, Operation, Order};
 use std::panic::Location;
-
-/// A plain read of bytes of one granule that several threads are known to store atomically.
-#[cold]
-pub(crate) fn look(runtime: &mut Runtime, address: usize, size: usize, pc: usize) {
-    let is_told_apart = runtime.objects.stored_by_several(address, size, 0).is_some();
-    if is_told_apart && runtime.shadow.add_observer(pc) {
-        runtime.restart();
-    }
-}
 
 /// A plain read at a place that was found to tell such stores apart.
 pub(crate) fn observe(address: usize, size: usize, pc: usize) {

@@ -4,7 +4,7 @@ use crate::runtime::{Runtime, Touched};
 use crate::shadow::{Learnt, Use};
 use crate::task::Frames;
 use crate::trouble::Trouble;
-use crate::{destructors, observers, raw};
+use crate::{destructors, raw};
 use preempt_explore::{Ending, ObjectId};
 use std::panic::Location;
 
@@ -42,7 +42,7 @@ fn record(
             return;
         }
         Learnt::Record => {}
-        Learnt::Observes => observers::look(runtime, address, size, pc),
+        Learnt::Observes => notice_observer(runtime, address, size, pc),
     }
     if matches!(how, Use::Read | Use::Write) {
         destructors::touched(runtime, address);
@@ -116,4 +116,13 @@ fn found(
         runtime.stop(Trouble::unsupported(pc, message));
     }
     runtime.restart();
+}
+
+/// A plain read of bytes of one granule that several threads are known to store atomically.
+#[cold]
+fn notice_observer(runtime: &mut Runtime, address: usize, size: usize, pc: usize) {
+    let is_told_apart = runtime.objects.stored_by_several(address, size, 0).is_some();
+    if is_told_apart && runtime.shadow.add_observer(pc) {
+        runtime.restart();
+    }
 }

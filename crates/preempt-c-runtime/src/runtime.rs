@@ -12,6 +12,7 @@ use crate::mappings::Mappings;
 use crate::objects::Objects;
 use crate::pauses::Pauses;
 use crate::record::Record;
+use crate::sections::keep_sections;
 use crate::shadow::Shadow;
 use crate::snapshot;
 use crate::stop_flag::stop_flag;
@@ -140,7 +141,7 @@ pub(crate) struct AtExit {
 
 static mut RUNTIME: *mut Runtime = null_mut();
 
-/// The only runtime of this process. Nobody keeps the reference while another thread runs.
+/// The only runtime of this process. No reference to it is kept while another thread runs.
 #[inline(always)]
 pub(crate) fn runtime() -> &'static mut Runtime {
     // SAFETY: set by `install` before the program's code runs under control; one thread at a time.
@@ -153,9 +154,10 @@ pub(crate) fn is_installed() -> bool {
     unsafe { !RUNTIME.is_null() }
 }
 
-struct Nobody;
+/// Chooses nothing.
+struct NoDriver;
 
-impl Driver for Nobody {
+impl Driver for NoDriver {
     fn choose(&mut self, _: &Run, _: &[preempt_explore::Move]) -> Option<preempt_explore::Move> {
         None
     }
@@ -165,7 +167,7 @@ impl Runtime {
     /// Makes the runtime of this process.
     pub(crate) fn install(request: Request) {
         let Request { report, progress, locks, references, pauses, sections, options } = request;
-        crate::verifier::keep_sections(sections);
+        keep_sections(sections);
         let input = options.input.as_ref();
         let runtime = Runtime {
             // No name of a file contains a zero.
@@ -179,7 +181,7 @@ impl Runtime {
             pauses: Pauses::new(pauses),
             stop: stop_flag(),
             run: null_mut(),
-            driver: null_mut::<Nobody>(),
+            driver: null_mut::<NoDriver>(),
             // Real threads wait for words in it, so it must never move.
             tasks: Vec::with_capacity(MOST),
             stacks: (usize::MAX, 0),

@@ -6,13 +6,11 @@ use crate::descriptors::{When, lock, unlock};
 use crate::ending;
 use crate::entry::{ENTERED_WITH, entry, is_program};
 use crate::runtime::inside;
-use crate::snapshot;
+use crate::sections::{HAS_SECTIONS, is_section};
 use crate::task::CallSite;
 use crate::trouble::{Kind, Trouble};
 use preempt_explore::{Action, ObjectId};
 use std::ffi::c_int;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The name of the lock that indivisible sections hold: an address that no memory has.
 const SECTION: usize = 0x6500_0000_0000;
@@ -121,25 +119,6 @@ unsafe extern "C" fn end(pc: usize) {
             }
         });
     }
-}
-
-/// Where the functions of the program are that are indivisible sections, in order: first addresses, and those behind the last,
-/// relative to where the program is loaded.
-static SECTIONS: OnceLock<Vec<(usize, usize)>> = OnceLock::new();
-/// Whether there are any.
-static HAS_SECTIONS: AtomicBool = AtomicBool::new(false);
-
-/// Functions whose names begin with `__VERIFIER_atomic_` are indivisible sections.
-pub(crate) fn keep_sections(sections: Vec<(usize, usize)>) {
-    HAS_SECTIONS.store(!sections.is_empty(), Ordering::Relaxed);
-    let _ = SECTIONS.set(sections);
-}
-
-fn is_section(pc: usize) -> bool {
-    let sections = SECTIONS.get().map_or(&[][..], Vec::as_slice);
-    let at = snapshot::relative(pc);
-    let behind = sections.partition_point(|&(begin, _)| begin <= at);
-    behind > 0 && at < sections[behind - 1].1
 }
 
 unsafe extern "C" fn enter(_: usize, pc: usize) {

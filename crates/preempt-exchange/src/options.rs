@@ -362,6 +362,7 @@ mod tests {
             locks: vec![16],
             references: References { clones: vec![24], ..References::default() },
             pauses: vec![32],
+            sections: vec![(64, 80)],
             options: parsed(&words),
         };
         let text = serde_json::to_string(&request).expect("it is written");
