@@ -18,7 +18,7 @@ use std::time::Duration;
 /// One executable with all tests: the arguments are the number of the test, and `ask` for one that fails
 /// with the outcome in question.
 fn executable(name: &str, tests: &[(Litmus, Ask)], spelling: Spelling) -> PathBuf {
-    let extension = if spelling == Spelling::C { "c" } else { "cc" };
+    let extension = if spelling == Spelling::Cxx { "cc" } else { "c" };
     let source = folder().join(format!("{name}.{extension}"));
     std::fs::write(&source, litmus::source(tests, spelling)).expect("a program");
     compile(&source, &[], ["gcc", "g++"])
@@ -160,6 +160,7 @@ fn random_tests_are_the_same_in_c_and_in_rust() {
         let tests: Vec<_> =
             seeds.clone().map(|seed| Litmus::random(&mut Random::split(seed))).collect();
         let program = executable(&format!("litmus-{begin}"), &tests, Spelling::C);
+        let reader = executable(&format!("reader-{begin}"), &tests, Spelling::PlainAtTheEnd);
         for (number, (seed, (test, ask))) in seeds.zip(&tests).enumerate() {
             let ours = rust(test, None);
             let c = report(&program, number, false, &[]);
@@ -171,6 +172,9 @@ fn random_tests_are_the_same_in_c_and_in_rust() {
             let c = report(&program, number, true, &[]);
             let least = ours.failure().map(|f| (u64::from(f.stale), u64::from(f.preemptions)));
             assert_eq!(least, cost(&c), "seed {seed}: {test:?} {ask:?}\n{ours}\n{c}");
+            // Plain reads, after all threads have ended, tell in which order they have stored.
+            let read = report(&reader, number, true, &[]);
+            assert_eq!(cost(&read), cost(&c), "seed {seed}: {test:?} {ask:?}\n{read}\n{c}");
             weak += usize::from(least.is_some_and(|(stale, _)| stale > 0));
             for backend in ["fork", "threads"] {
                 let other = report(&program, number, true, &["--backend", backend]);
@@ -181,6 +185,7 @@ fn random_tests_are_the_same_in_c_and_in_rust() {
             }
         }
         let _ = std::fs::remove_file(program);
+        let _ = std::fs::remove_file(reader);
     }
     assert!(weak > 0, "no outcome takes a stale choice");
 }
