@@ -34,6 +34,9 @@ pub(crate) fn access(address: usize, size: usize, write: bool, pc: usize) {
         if write {
             let me = runtime.me();
             me.writes += 1;
+            if me.stack.wrapping_sub(address) >= STACK {
+                me.weak_failures.wrote();
+            }
             me.spinning.wrote(address, size, || stays(address));
             destructors::touched(runtime, address);
         }

@@ -248,6 +248,7 @@ pub(crate) fn perform(mut operation: Operation, call_site: CallSite) -> u64 {
     let frames = runtime.frames();
     let task = &mut runtime.tasks[me.index()];
     (task.call_site, task.frames) = (call_site, frames);
+    task.weak_failures.operation(operation.action);
     task.low = low;
     let starting = runtime.is_starting(me);
     runtime.reach(Next::Operation(operation));
@@ -278,7 +279,7 @@ fn lowest_in_use(stack: usize) -> usize {
 
 /// What the running thread has on its stack and in the registers that a call keeps, as a number: one that counts its rounds
 /// comes back with another one.
-fn remembered(stack: usize, live: impl Iterator<Item = u64>) -> Option<u64> {
+pub(crate) fn remembered(stack: usize, live: impl Iterator<Item = u64>) -> Option<u64> {
     let entered = ENTERED_WITH.load(Ordering::Relaxed);
     if entered > stack || stack - entered >= STACK {
         return None;
@@ -361,12 +362,12 @@ fn give_way(sleeps: bool, call_site: CallSite, live: impl Iterator<Item = u64>) 
     let run = runtime().run();
     if !run.rules.watch {
         run.rules.watch = true;
-        runtime().learnt = true;
+        // An execution in which every yield is free need not end.
+        runtime().restart();
     }
-    if runtime().run().has_just_yielded() {
+    if run.has_just_yielded() {
         return false;
     }
-    let run = runtime().run();
     if run.is_probing() || run.is_suspect() {
         let memory = remembered(runtime().me().stack, live);
         run.memory = memory;

@@ -96,4 +96,5 @@ mod threads;
 mod token;
 mod trouble;
 mod verifier;
+mod weak_failures;
 mod workers;
