@@ -6,7 +6,7 @@
 use crate::Options;
 use crate::example::EXAMPLES;
 use crate::markdown::Rows;
-use crate::plot::{Plot, Series};
+use crate::plot::{Plot, Point, Scale, Series};
 use crate::tool;
 use anyhow::Result;
 
@@ -35,40 +35,43 @@ pub(crate) fn run(_options: &Options) -> Result<String> {
     let mut rows = Rows::new(&["rules", "bound", "states", "transitions", "depth of the search"]);
     let mut series = Vec::new();
     for (name, flag) in rules {
-        let mut sums = vec![[0.0; 3]; BOUNDS.count()];
+        let mut ratios = vec![[(); 3].map(|()| Vec::new()); BOUNDS.count()];
         for (file, common) in &models {
             let common = format!("{common} --max-errors 0 --first --por on");
             let full = tool::check(file, &format!("{common} --search dfs"))?;
             for bound in BOUNDS {
                 let run = tool::check(file, &format!("{common} --bound {bound} {flag}"))?;
-                for (sum, key) in sums[bound as usize].iter_mut().zip(keys) {
-                    *sum += run.number(key) as f64 / full.number(key).max(1) as f64;
+                for (list, key) in ratios[bound as usize].iter_mut().zip(keys) {
+                    list.push(run.number(key) as f64 / full.number(key).max(1) as f64);
                 }
             }
         }
-        let count = models.len() as f64;
-        for (bound, sum) in sums.iter().enumerate() {
-            let cells = sum.map(|s| format!("{:.2}", s / count));
+        for (bound, lists) in ratios.iter().enumerate() {
+            let cells = lists.each_ref().map(|list| {
+                let point = Point::mean(0.0, list);
+                let (least, greatest) = point.spread.unwrap_or((point.y, point.y));
+                format!("{:.2} ({least:.2} to {greatest:.2})", point.y)
+            });
             rows.push(&[name, &bound.to_string(), &cells[0], &cells[1], &cells[2]]);
         }
         for (at, key) in keys.iter().take(2).enumerate() {
             let points =
-                sums.iter().enumerate().map(|(b, sum)| (b as f64, sum[at] / count)).collect();
-            series.push(Series { name: format!("{key}, {name}"), points });
+                ratios.iter().enumerate().map(|(b, lists)| Point::mean(b as f64, &lists[at]));
+            series.push(Series { name: format!("{key}, {name}"), points: points.collect() });
         }
     }
+    let ratio = format!("ratio, mean of n = {} models with least and greatest", models.len());
     let plot = Plot {
         title: "relative to a full search, with reduction",
-        x: "bound on preemptions",
-        y: "mean ratio",
-        log: (false, false),
+        x: ("bound on preemptions", Scale::Linear),
+        y: (&ratio, Scale::Log),
         series,
     };
     let picture = plot.write("hf-fig10")?;
     let files: Vec<&str> =
         models.iter().map(|m| m.0.rsplit('/').next().unwrap_or_default()).collect();
     Ok(format!(
-        "{picture}\n{}\nMeans over {} models: {}. Each ratio is to a full depth-first search with reduction.\n\n\
+        "{picture}\n{}\nMeans over {} models, with the least and the greatest ratio: {}. Each ratio is to a full depth-first search with reduction.\n\n\
          Three things to see. With Spin's rules the transitions grow with the bound also when no state is left to find:\n\
          states are explored again for every smaller count. A bound with reduction reaches *more* states than a reduced\n\
          search without bound, with either set of rules, because fewer steps may be postponed. And exactness has a price:\n\

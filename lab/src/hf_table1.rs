@@ -6,7 +6,7 @@
 use crate::Options;
 use crate::example::{EXAMPLES, Example, MISSING};
 use crate::markdown::{Rows, optional};
-use crate::plot::{Plot, Series};
+use crate::plot::{Plot, Point, Scale, Series};
 use crate::recorded;
 use crate::tool;
 use anyhow::{Result, bail};
@@ -133,14 +133,14 @@ pub(crate) fn fig7(_options: &Options) -> Result<String> {
             &list.join(" · "),
             &(states.len().saturating_sub(2)).to_string(),
         ]);
-        let points = states.iter().enumerate().map(|(b, n)| (b as f64, *n as f64)).collect();
+        let points =
+            states.iter().enumerate().map(|(b, n)| Point::new(b as f64, *n as f64)).collect();
         series.push(Series { name: example.name.into(), points });
     }
     let plot = Plot {
         title: "distinct states within a bound (no reduction)",
-        x: "bound on preemptions",
-        y: "states",
-        log: (true, true),
+        x: ("bound on preemptions", Scale::Linear),
+        y: ("states", Scale::Log),
         series,
     };
     let picture = plot.write("hf-fig7")?;
@@ -170,7 +170,7 @@ pub(crate) fn fig8(_options: &Options) -> Result<String> {
                 let arguments =
                     format!("{common} --max-errors 0 --first --por off --bound {bound} {flag}");
                 let run = tool::check(&file, &arguments)?;
-                points.push((f64::from(bound), run.number("transitions") as f64));
+                points.push(Point::new(f64::from(bound), run.number("transitions") as f64));
                 counts.push(grouped(run.number("transitions")));
                 times.push(format!("{:.2}", run.seconds()));
             }
@@ -180,9 +180,8 @@ pub(crate) fn fig8(_options: &Options) -> Result<String> {
     }
     let plot = Plot {
         title: "transitions explored within a bound (no reduction)",
-        x: "bound on preemptions",
-        y: "transitions",
-        log: (true, true),
+        x: ("bound on preemptions", Scale::Log),
+        y: ("transitions", Scale::Log),
         series,
     };
     let picture = plot.write("hf-fig8")?;

@@ -6,7 +6,6 @@
 
 #![forbid(unsafe_code)]
 
-mod axis;
 #[path = "../../crates/preempt/tests/bodies/mod.rs"]
 mod bodies;
 mod example;

@@ -7,7 +7,7 @@
 use crate::Options;
 use crate::bodies::{self, Steal};
 use crate::markdown::Rows;
-use crate::plot::{Plot, Series};
+use crate::plot::{Plot, Point, Scale, Series};
 use anyhow::{Result, bail};
 use preempt::{Check, Outcome, Strategy};
 use preempt_core::grouped;
@@ -51,7 +51,7 @@ pub(crate) fn fig1(_options: &Options) -> Result<String> {
                 format!("{part:.1} %"),
                 grouped(row.executions),
             ]);
-            points.push((f64::from(row.preemptions), part));
+            points.push(Point::new(f64::from(row.preemptions), part));
             if row.partial_orders == all {
                 break;
             }
@@ -60,9 +60,8 @@ pub(crate) fn fig1(_options: &Options) -> Result<String> {
     }
     let plot = Plot {
         title: "coverage by bound",
-        x: "bound on preemptions",
-        y: "percent of all partial orders",
-        log: (false, false),
+        x: ("bound on preemptions", Scale::Linear),
+        y: ("percent of all partial orders", Scale::Linear),
         series,
     };
     let picture = plot.write("mq07-fig1")?;
@@ -81,41 +80,53 @@ pub(crate) fn fig1(_options: &Options) -> Result<String> {
     ))
 }
 
+/// Seeds of each strategy that draws at random.
+const SEEDS: u64 = 10;
+
 /// Distinct partial orders after so many executions, by strategy.
 pub(crate) fn fig2(_options: &Options) -> Result<String> {
     let limits = [10u64, 30, 100, 300, 1000, 3000, 10_000];
-    let strategies = [
-        ("partial orders by bound (icb)", Strategy::PartialOrders),
-        ("schedules by bound (icb, nothing remembered)", Strategy::ContextBoundedDfs),
-        ("sleep sets, no bound (dfs)", Strategy::SleepSets),
-        ("random", Strategy::Random { seed: 1 }),
-        ("pct, depth 3", Strategy::Pct { depth: 3, seed: 1 }),
-        ("sampling of partial orders", Strategy::Sampling { seed: 1 }),
+    let strategies: [(&str, fn(u64) -> Strategy, u64); 6] = [
+        ("partial orders by bound (icb)", |_| Strategy::PartialOrders, 1),
+        ("schedules by bound (icb, nothing remembered)", |_| Strategy::ContextBoundedDfs, 1),
+        ("sleep sets, no bound (dfs)", |_| Strategy::SleepSets, 1),
+        ("random", |seed| Strategy::Random { seed }, SEEDS),
+        ("pct, depth 3", |seed| Strategy::Pct { depth: 3, seed }, SEEDS),
+        ("sampling of partial orders", |seed| Strategy::Sampling { seed }, SEEDS),
     ];
     let mut head = vec!["strategy".to_string()];
     head.extend(limits.map(|n| format!("{} executions", grouped(n))));
     let mut rows = Rows::new(&head.iter().map(String::as_str).collect::<Vec<_>>());
     let mut series = Vec::new();
-    for (name, strategy) in strategies {
-        let mut cells = vec![name.to_string()];
+    for (name, strategy, seeds) in strategies {
+        let name = if seeds > 1 { format!("{name}, n = {seeds}") } else { name.to_owned() };
+        let mut cells = vec![name.clone()];
         let mut points = Vec::new();
         for limit in limits {
-            let check = Check::new().strategy(strategy).unbounded().executions(limit);
-            let report = check
-                .time(Duration::from_secs(60))
-                .run(|| bodies::work_stealing(3, Steal::Correct));
-            let ended = if report.executions < limit { "*" } else { "" };
-            cells.push(format!("{}{ended}", grouped(report.partial_orders)));
-            points.push((report.executions as f64, report.partial_orders as f64));
+            let (mut executions, mut orders) = (0, Vec::new());
+            for seed in 1..=seeds {
+                let check = Check::new().strategy(strategy(seed)).unbounded().executions(limit);
+                let report = check
+                    .time(Duration::from_secs(60))
+                    .run(|| bodies::work_stealing(3, Steal::Correct));
+                executions = report.executions;
+                orders.push(report.partial_orders as f64);
+            }
+            let point = Point::mean(executions as f64, &orders);
+            let ended = if executions < limit { "*" } else { "" };
+            let spread = point.spread.map_or(String::new(), |(least, greatest)| {
+                format!(" ({least:.0} to {greatest:.0})")
+            });
+            cells.push(format!("{}{ended}{spread}", grouped(point.y.round() as u64)));
+            points.push(point);
         }
         rows.push(&cells);
-        series.push(Series { name: name.to_string(), points });
+        series.push(Series { name, points });
     }
     let plot = Plot {
         title: "work-stealing queue, 3 items",
-        x: "executions",
-        y: "distinct partial orders",
-        log: (true, true),
+        x: ("executions", Scale::Log),
+        y: ("distinct partial orders", Scale::Log),
         series,
     };
     let picture = plot.write("mq07-fig2")?;

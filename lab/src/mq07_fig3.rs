@@ -5,7 +5,7 @@
 
 use crate::Options;
 use crate::markdown::Rows;
-use crate::plot::{Plot, Series};
+use crate::plot::{Plot, Point, Scale, Series};
 use crate::tool;
 use anyhow::Result;
 use preempt_core::grouped;
@@ -42,7 +42,7 @@ pub(crate) fn run(_options: &Options) -> Result<String> {
                 format!("{part:.1} %"),
                 here.to_owned(),
             ]);
-            points.push((bound as f64, part));
+            points.push(Point::new(bound as f64, part));
             if *count == all {
                 break;
             }
@@ -51,9 +51,8 @@ pub(crate) fn run(_options: &Options) -> Result<String> {
     }
     let plot = Plot {
         title: "states by bound",
-        x: "bound on preemptions",
-        y: "percent of all states",
-        log: (false, false),
+        x: ("bound on preemptions", Scale::Linear),
+        y: ("percent of all states", Scale::Linear),
         series,
     };
     let picture = plot.write("mq07-fig3")?;

@@ -8,6 +8,7 @@ use crate::arguments::{CheckArguments, Method, SequentializeArguments, Subject, 
 use crate::deadline;
 use crate::failure::Failure;
 use crate::output::{self, Report, print};
+use crate::promela::drawing;
 use crate::request::{self, Watcher};
 use crate::terminal;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
@@ -15,6 +16,7 @@ use preempt_bool::{
     Certificate, Diagnostic, Dialect, Program, Severity, Switches, parse, parse_pushdown,
 };
 use preempt_report::Source;
+use preempt_report::drawing::beside;
 use preempt_verify::boolean::{Answer, Settings, check};
 use preempt_verify::{Error, Event, Preemptions, Request};
 use std::path::Path;
@@ -74,6 +76,10 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     })?;
     output::account_for_time(arguments, &mut claim, 0.0);
     deadline::answer();
+    let drawing = claim
+        .violation
+        .as_ref()
+        .and_then(|found| Some(drawing::read(&beside(file))?.of_variables(&found.trace)));
     let sources = [Source { file: file.to_string_lossy().into_owned(), text }];
     output::report(&Report {
         arguments,
@@ -87,6 +93,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
                 .then(|| arguments.boolean.dialect.as_deref().unwrap_or("slam"));
             made.map(|made| made.about(dialect, arguments.boolean.target.as_deref()).to_json())
         }),
+        drawing: drawing.as_ref(),
     })
 }
 

@@ -207,6 +207,7 @@ fn give_up(arguments: &CheckArguments, claims: &[Claim]) -> ! {
         selectors: &[],
         trail: None,
         certificate: None,
+        drawing: None,
     };
     let code = match output::report(&report) {
         Ok(_) => json::worst(claims).exit_code(),

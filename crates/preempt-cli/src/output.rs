@@ -6,7 +6,7 @@ use crate::terminal;
 use preempt_core::Claim;
 use preempt_report::json::{self, Subject};
 use preempt_report::spin::{self, Heading};
-use preempt_report::{Page, SavedTrace, Source, lanes, summary, visible};
+use preempt_report::{Drawn, Page, SavedTrace, Source, lanes, summary, visible};
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -26,6 +26,8 @@ pub(crate) struct Report<'a> {
     /// The certificate of a Boolean program's answer, or why there is none; a trace certifies that a model is
     /// violated.
     pub(crate) certificate: Option<Result<String, String>>,
+    /// The user's drawing along the first counterexample, for the page.
+    pub(crate) drawing: Option<&'a Drawn>,
 }
 
 /// Steps of one process in a row that are shown in full.
@@ -88,6 +90,7 @@ pub(crate) fn report(report: &Report<'_>) -> Result<ExitCode, Failure> {
         claim: &report.claims[at],
         trace: None,
         sources: report.sources,
+        drawing: report.drawing,
     });
     for (format, path) in &arguments.files.0 {
         match shown.as_ref().and_then(|shown| (format.render)(shown)) {

@@ -130,7 +130,10 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
         let sources = promela::sources(&model);
         let title = check.model.file.to_string_lossy();
         let trace = Some(&trace);
-        write(path, &page(&Page { title: &title, claim: &claim, trace, sources: &sources }))?;
+        write(
+            path,
+            &page(&Page { title: &title, claim: &claim, trace, sources: &sources, drawing: None }),
+        )?;
     }
     Ok(code)
 }

@@ -170,7 +170,7 @@ fn report(
         keep(write(path, &saved.to_json()));
     }
     let sources = sources(claim);
-    let shown = Page { title: &file, claim, trace: None, sources: &sources };
+    let shown = Page { title: &file, claim, trace: None, sources: &sources, drawing: None };
     for (format, path) in &arguments.files.0 {
         if let Some(text) = (format.render)(&shown) {
             keep(write(path, &text));

@@ -162,7 +162,7 @@ impl Answer {
         let claim = claims.iter().find(|claim| claim.violation.is_some()).or(claims.first())?;
         let sources = [Source { file: self.task.path.clone(), text: self.task.text.clone() }];
         let title = self.task.path.rsplit('/').next().unwrap_or_default();
-        Some(page(&Page { title, claim, trace: None, sources: &sources }))
+        Some(page(&Page { title, claim, trace: None, sources: &sources, drawing: None }))
     }
 
     /// The values that a variable has along the counterexample, in order, without repetitions. `owner` is the process type

@@ -52,7 +52,7 @@
 
   function go(step, fromLink) {
     current = Math.max(-1, Math.min(count - 1, step));
-    for (const part of [laneView, chart, sources, state, overview]) part.show(current);
+    for (const part of [laneView, chart, sources, state, overview, drawn]) part.show(current);
     $("position").textContent = `${(current + 1).toLocaleString("en")} of ${count.toLocaleString("en")}`;
     $("status").textContent = `step ${current + 1} of ${count}: ${model.describe(current)}`;
     if (fromLink) return;
@@ -98,7 +98,17 @@
     go(found[at]);
   }
 
-  const tabs = { lanes: $("lanes"), chart: $("chart"), search: $("search-panel") };
+  const tabs = { lanes: $("lanes"), chart: $("chart"), drawing: $("drawing"), search: $("search-panel") };
+  if (!data.drawing) delete tabs.drawing;
+
+  /** The user's drawing of a state: its values are known where they change. */
+  const drawn = (() => {
+    if (!data.drawing) return { show() {} };
+    $("tab-drawing").hidden = false;
+    const draw = drawing.open($("drawing-scroll"), data.drawing.scene);
+    const columns = data.drawing.values, places = columns.map((column) => column.map(([at]) => at));
+    return { show: (step) => draw(columns.map((column, at) => column[model.after(places[at], step + 1) - 1][1])) };
+  })();
 
   function nextTab() {
     const names = Object.keys(tabs);
@@ -152,10 +162,10 @@
       k: () => go(current - 1), ArrowUp: () => go(current - 1),
       l: () => nextRun(1), ArrowRight: () => nextRun(1),
       h: () => nextRun(-1), ArrowLeft: () => nextRun(-1),
-      n: () => nextPreemption(1), N: () => nextPreemption(-1),
+      x: () => nextPreemption(1), X: () => nextPreemption(-1),
       g: () => go(-1), Home: () => go(-1), G: () => go(count - 1), End: () => go(count - 1),
       PageDown: () => go(current + 20), PageUp: () => go(current - 20),
-      c: toggleCollapse, t: toggleTheme, o: () => laneView.toggleRow(),
+      f: toggleCollapse, t: toggleTheme, o: () => laneView.toggleRow(),
       m: nextTab,
       "/": () => { search.focus(); search.select(); },
       "?": () => $("keys").showModal(),

@@ -3,8 +3,8 @@
 //! Engines hand over a [`preempt_core::Claim`]; this crate turns it into something a person or a
 //! program can read: [`summary`] (the verdict and Spin's familiar block of numbers), [`spin`] (all of
 //! Spin's report), [`lanes`] (a column per process in a terminal), [`json`] and [`SavedTrace`] (machine-readable, schema version
-//! 1), [`chart`] (message sequence charts), [`graph`] (small state graphs) and [`page`] (one
-//! self-contained HTML page). Everything is text in, text out: no IO, no terminal detection, no
+//! 1), [`chart`] (message sequence charts), [`graph`] (small state graphs), [`page`] (one self-contained HTML page) and
+//! with the feature `drawing` pictures of states that the user draws. Everything is text in, text out: no IO, no terminal detection, no
 //! environment variables; the caller decides about width and colour.
 //!
 //! ```
@@ -35,10 +35,13 @@
 
 mod cast;
 pub mod chart;
+#[cfg(feature = "drawing")]
+pub mod drawing;
 mod fit;
 pub mod graph;
 #[cfg(feature = "json")]
 pub mod json;
+pub mod keys;
 pub mod lanes;
 mod look;
 mod message;
@@ -57,7 +60,7 @@ pub use fit::visible;
 pub use look::Look;
 pub use message::{Event, Message, messages};
 pub use moment::{Moment, MomentKind, moments};
-pub use page::{Page, Source, page};
+pub use page::{Drawn, Page, Source, page};
 #[cfg(feature = "json")]
 pub use saved::{SavedTrace, SavedTraceError};
 pub use words::{Wait, change_words, reasons, remarks, seen_words, wait, waits};

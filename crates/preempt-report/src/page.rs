@@ -9,7 +9,7 @@
 //! a trace of 100,000 steps is a few megabytes.
 
 use crate::plain_json::{PlainJson, plain_object, to_text};
-use crate::{Cast, MomentKind, change_words, messages, moments, remarks, waits, xml};
+use crate::{Cast, MomentKind, change_words, keys, messages, moments, remarks, waits, xml};
 use preempt_core::{Claim, Switch, Trace, Value, Violation};
 use std::collections::HashMap;
 
@@ -33,6 +33,17 @@ pub struct Page<'a> {
     pub trace: Option<&'a Trace>,
     /// The sources.
     pub sources: &'a [Source],
+    /// The user's drawing of a state, if there is one.
+    pub drawing: Option<&'a Drawn>,
+}
+
+/// A drawing, with what it shows in each state of an execution.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Drawn {
+    /// The tree of its elements, as a drawing that was read has it.
+    pub scene: String,
+    /// The values of its expressions, in their order: at the start and after each step.
+    pub values: Vec<Vec<Option<Value>>>,
 }
 
 /// Writes the page.
@@ -52,6 +63,7 @@ pub fn page(page: &Page<'_>) -> String {
             "claim" => out.push_str(&xml::escape(&page.claim.sentence)),
             "style" => out.push_str(STYLE),
             "script" => out.push_str(SCRIPT),
+            "keys" => out.push_str(&keys::html(keys::Place::Page)),
             "data" => out.push_str(&island),
             _ => {}
         }
@@ -74,6 +86,7 @@ const SCRIPT: &str = concat!(
     include_str!("../assets/search.js"),
     include_str!("../assets/sources.js"),
     include_str!("../assets/state.js"),
+    include_str!("../assets/drawing.js"),
     include_str!("../assets/page.js")
 );
 
@@ -151,6 +164,22 @@ struct Island<'a> {
     waiting: Vec<WaitData>,
     /// After the last step shown the property is violated whatever follows.
     decided: bool,
+    drawing: Option<DrawnData<'a>>,
+}
+
+struct DrawnData<'a> {
+    scene: Written<'a>,
+    /// Per expression, where its value changes: the number of steps before, and the value.
+    values: Vec<Vec<(usize, Option<ValueData>)>>,
+}
+
+/// JSON already.
+struct Written<'a>(&'a str);
+
+impl PlainJson for Written<'_> {
+    fn write(&self, out: &mut String) {
+        out.push_str(self.0);
+    }
 }
 
 struct Numbers<'a> {
@@ -244,8 +273,9 @@ enum ValueData {
 plain_object!(Island<'a> {
     title, verdict, claim, property, notes, numbers, cost, processes, sources, moments, failure,
     cycle, strings, variables, channels, initial, values, pid, names, partner, file, line, text,
-    switch, changes, output, messages, rest, reads, words, seen, reasons, propositions, waiting, decided,
+    switch, changes, output, messages, rest, reads, words, seen, reasons, propositions, waiting, decided, drawing,
 });
+plain_object!(DrawnData<'a> { scene, values });
 plain_object!(Numbers<'a> {
     states, matched, revisits, transitions, atomic, depth, errors, vector, nodes, executions, unit, memory, seconds,
     bounds,
@@ -401,6 +431,7 @@ impl<'a> Island<'a> {
                 })
                 .collect(),
             decided: trace.observations.bad_prefix.is_some(),
+            drawing: page.drawing.map(drawn_data),
             strings: strings.list,
         }
     }
@@ -432,6 +463,16 @@ fn value_data(value: &Value) -> ValueData {
         Value::Name(text) => ValueData::Name(text.clone()),
         Value::Queue(messages) => ValueData::Queue(messages.clone()),
     }
+}
+
+fn drawn_data(drawn: &Drawn) -> DrawnData<'_> {
+    let count = drawn.values.first().map_or(0, Vec::len);
+    let changes = |expression: usize| {
+        let value = |at: usize| drawn.values[at].get(expression).and_then(Option::as_ref);
+        let changes = (0..drawn.values.len()).filter(|at| *at == 0 || value(*at) != value(at - 1));
+        changes.map(|at| (at, value(at).map(value_data))).collect()
+    };
+    DrawnData { scene: Written(&drawn.scene), values: (0..count).map(changes).collect() }
 }
 
 fn moment_data(trace: &Trace, violation: Option<&Violation>) -> Vec<MomentData> {

@@ -14,6 +14,7 @@ import { openText } from "./edit.js";
 import { openExport } from "./export.js";
 import { showAutomata, showGraph } from "./pictures.js";
 import { showChart } from "./chart.js";
+import { hasDrawing, showDrawing } from "./drawn.js";
 import { showCompare } from "./compare.js";
 import { openKeys } from "./keys.js";
 
@@ -21,7 +22,7 @@ export const session = {
   model: 0, info: null, trail: [], here: 0, look: null, watches: [], breakpoints: new Map(),
   bookmarks: [], branches: [], trace: null, view: "lanes",
 };
-const VIEWS = ["lanes", "chart", "graph", "automata", "compare"];
+const VIEWS = ["lanes", "chart", "drawing", "graph", "automata", "compare"];
 const MOST_BRANCHES = 12;
 
 /** The path to the present state. */
@@ -127,7 +128,9 @@ function draw() {
 const shortName = (name) => name.split("/").pop();
 
 function showView() {
-  const draw = { lanes: showLanes, chart: showChart, graph: showGraph, automata: showAutomata, compare: showCompare };
+  $("tab-drawing").hidden = !hasDrawing();
+  if (session.view === "drawing" && !hasDrawing()) return choose("lanes");
+  const draw = { lanes: showLanes, chart: showChart, drawing: showDrawing, graph: showGraph, automata: showAutomata, compare: showCompare };
   draw[session.view]();
 }
 
@@ -141,7 +144,10 @@ export function choose(view) {
   if (session.look) act(async () => showView());
 }
 
-export const nextView = (by = 1) => choose(VIEWS[(VIEWS.indexOf(session.view) + by + VIEWS.length) % VIEWS.length]);
+export function nextView(by = 1) {
+  const views = VIEWS.filter((view) => view !== "drawing" || hasDrawing());
+  choose(views[(views.indexOf(session.view) + by + views.length) % views.length]);
+}
 
 /** Runs by itself: `nearest`, `random` or `process`. */
 export const run = (mode, more = {}) => act(async () => {

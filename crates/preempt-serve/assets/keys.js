@@ -1,7 +1,9 @@
 // The keyboard, and the buttons that have a key.
 import { $ } from "./dom.js";
 import { bookmark, copyLink, goBy, goTo, goToEnd, nextView, toggleTheme } from "./app.js";
-import { chooseStep, randomSteps, takeChosen, takeNumber } from "./steps.js";
+import { chooseStep, chosenStep, randomSteps, takeChosen, takeNumber } from "./steps.js";
+import { toggleBreakpoint } from "./source.js";
+import { forgetWatch } from "./state.js";
 import { toggleRow } from "./lanes.js";
 import { openDialog } from "./check.js";
 import { showExport } from "./export.js";
@@ -9,24 +11,36 @@ import { showExport } from "./export.js";
 const keys = {
   j: () => goBy(1),
   k: () => goBy(-1),
+  ArrowDown: () => goBy(1),
+  ArrowUp: () => goBy(-1),
+  PageDown: () => goBy(20),
+  PageUp: () => goBy(-20),
   g: () => goTo(0),
+  Home: () => goTo(0),
   G: () => goToEnd(),
+  End: () => goToEnd(),
   n: () => chooseStep(1),
   p: () => chooseStep(-1),
   r: () => randomSteps(),
-  "/": () => $("condition").focus(),
+  u: () => $("condition").focus(),
+  B: () => toggleBreakpointOfChosen(),
   w: () => $("watch").focus(),
+  W: () => forgetWatch(),
+  "/": () => $("filter").focus(),
+  o: () => toggleRow(),
+  m: () => nextView(),
   c: () => openDialog(),
   e: () => showExport(),
   b: () => bookmark(),
   y: () => copyLink(),
-  o: () => toggleRow(),
-  m: () => nextView(),
   t: () => toggleTheme(),
   "?": () => $("keys").showModal(),
-  ArrowUp: () => goBy(-1),
-  ArrowDown: () => goBy(1),
 };
+
+function toggleBreakpointOfChosen() {
+  const step = chosenStep();
+  if (step?.line) toggleBreakpoint(step.file, step.line);
+}
 
 export function openKeys() {
   $("bookmark").addEventListener("click", bookmark);

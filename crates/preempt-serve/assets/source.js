@@ -62,7 +62,7 @@ function build() {
     let comment = false;
     text.replace(/\n$/, "").split("\n").forEach((content, at) => {
       const row = make("div", "code-line");
-      const number = button(String(at + 1), () => toggle(file, at + 1), "line");
+      const number = button(String(at + 1), () => toggleBreakpoint(file, at + 1), "line");
       number.tabIndex = -1;
       number.setAttribute("aria-label", `Breakpoint at line ${at + 1}`);
       number.setAttribute("aria-pressed", String(session.breakpoints.has(key(file, at + 1))));
@@ -120,11 +120,11 @@ function mistakes(list) {
   return box;
 }
 
-function toggle(file, line) {
+/** Sets or removes a breakpoint. */
+export function toggleBreakpoint(file, line) {
   const known = session.breakpoints;
   if (!known.delete(key(file, line))) known.set(key(file, line), [file, line]);
-  const row = lines.get(key(file, line));
-  row.querySelector(".line").setAttribute("aria-pressed", String(known.has(key(file, line))));
+  lines.get(key(file, line))?.querySelector(".line").setAttribute("aria-pressed", String(known.has(key(file, line))));
   redraw();
 }
 

@@ -45,6 +45,9 @@ const watch = (list) => act(async () => {
   await refresh();
 });
 
+/** Forgets the watch that was added last. */
+export const forgetWatch = () => watch(session.watches.slice(0, -1));
+
 export function showState() {
   const { look } = session;
   const last = look.rows.find((row) => row.at === session.here - 1);

@@ -33,6 +33,9 @@ function until(mode) {
 export const takeNumber = (number) => take(() => order[number]?.index);
 export const takeChosen = () => take(() => order[chosen]?.index);
 
+/** The one of the possible steps that is chosen. */
+export const chosenStep = () => order[chosen];
+
 /** Chooses another step with the keyboard. */
 export const chooseStep = (by) => act(async () => {
   if (!order.length) return;

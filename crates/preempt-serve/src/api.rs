@@ -83,6 +83,7 @@ fn open(explorer: &Explorer, asked: &Open) -> Result<Value, Refusal> {
         "name": name, "version": loaded.version, "bookmarks": loaded.bookmarks,
         "results": loaded.results, "running": explorer.under_way(asked.model),
         "file": files::text(explorer, asked.model, loaded.draft.as_deref()),
+        "drawing": loaded.picture.as_ref().map(|picture| picture.scene()),
     });
     let rest = match &loaded.subject {
         Err(mistakes) => {
@@ -142,7 +143,7 @@ fn look(explorer: &Explorer, asked: &Look, state: bool) -> Result<Value, Refusal
     let mut loaded = explorer.model(asked.model)?;
     let subject = loaded.subject()?;
     let compiled = loaded.compiled(&asked.watches);
-    let version = loaded.version;
+    let (version, picture) = (loaded.version, loaded.picture.clone());
     let usable: Vec<Option<Evaluate>> = compiled.iter().map(|w| w.as_ref().ok().cloned()).collect();
     loaded.at(&asked.route, |system, walk, far| {
         let here = asked.here.unwrap_or(walk.len()).min(walk.len());
@@ -215,6 +216,7 @@ fn look(explorer: &Explorer, asked: &Look, state: bool) -> Result<Value, Refusal
                 "end": show::end(system, &moment), "fault": show::fault(system, moment.fault),
                 "indivisible": system.is_transient(&moment.state),
                 "watches": watched.collect::<Value>(),
+                "drawn": picture.map(|picture| picture.values(&*subject, system, &moment.state)),
             }),
         ))
     })

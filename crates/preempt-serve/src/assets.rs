@@ -1,5 +1,8 @@
 //! The page, inside the binary.
 
+use preempt_report::keys;
+use std::borrow::Cow;
+
 const HTML: &str = "text/html; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
@@ -19,6 +22,7 @@ assets! {
     "check.js": SCRIPT from "check.js",
     "compare.js": SCRIPT from "compare.js",
     "dom.js": SCRIPT from "dom.js",
+    "drawn.js": SCRIPT from "drawn.js",
     "edit.js": SCRIPT from "edit.js",
     "export.js": SCRIPT from "export.js",
     "keys.js": SCRIPT from "keys.js",
@@ -30,15 +34,24 @@ assets! {
     "steps.js": SCRIPT from "steps.js",
 }
 
+/// What the page of a report uses, too.
+const SHARED: &[(&str, &str, &str)] = &[("drawing.js", SCRIPT, preempt_report::drawing::SCRIPT)];
+
 /// The type and text behind a name.
-pub(crate) fn find(name: &str) -> Option<(&'static str, &'static str)> {
-    let found = ASSETS.iter().find(|(known, ..)| *known == name)?;
-    Some((found.1, found.2))
+pub(crate) fn find(name: &str) -> Option<(&'static str, Cow<'static, str>)> {
+    let (_, kind, text) = ASSETS.iter().chain(SHARED).find(|(known, ..)| *known == name)?;
+    // The list of keys has one definition.
+    let text = match *kind {
+        HTML => text.replace("{{keys}}", &keys::html(keys::Place::Serve)).into(),
+        _ => Cow::Borrowed(*text),
+    };
+    Some((kind, text))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     #[test]
     fn only_what_is_listed_is_found() {
@@ -48,6 +61,22 @@ mod tests {
         {
             assert!(find(name).is_none(), "{name}");
         }
+    }
+
+    #[test]
+    fn the_page_obeys_the_keys_of_its_list_and_no_others() {
+        let script = find("keys.js").unwrap().1;
+        let inside = script.split_once("const keys = {\n").unwrap().1.split_once("\n};").unwrap().0;
+        let entry =
+            |line: &str| line.trim().split(':').next().unwrap().trim_matches('"').to_string();
+        let mut obeyed: BTreeSet<String> = inside.lines().map(entry).collect();
+        // Numbers, the step that is chosen and fields have their own lines of code.
+        obeyed.extend(["Enter", "Escape"].map(String::from));
+        obeyed.extend((1..=9).map(|digit| digit.to_string()));
+        let listed = keys::of(keys::Place::Serve).flat_map(|row| row.keys);
+        assert_eq!(obeyed, listed.map(|key| key.to_string()).collect());
+        let page = find("").unwrap().1;
+        assert!(page.contains("<dt><kbd>u</kbd></dt>") && !page.contains("{{"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! **Invariant:** walks and compiled expressions belong to the current version of their model; a reload
 //! drops them. The version before it is kept, so that a path through it can be carried over.
 
+use crate::drawing::{self, Picture};
 use crate::path;
 use crate::subject::{Evaluate, Mistake, Origin, Subject};
 use crate::walk::{OutOfTime, Walk};
@@ -120,6 +121,8 @@ pub(crate) struct Loaded {
     pub(crate) results: Vec<Value>,
     /// The text that was changed on the page, and not saved.
     pub(crate) draft: Option<String>,
+    /// How the user draws a state.
+    pub(crate) picture: Option<Arc<Picture>>,
 }
 
 impl Explorer {
@@ -129,7 +132,7 @@ impl Explorer {
             let subject = origin.load();
             let loaded = Loaded {
                 version: 1,
-                stamp: origin.stamp(),
+                stamp: stamp(&*origin),
                 subject,
                 previous: None,
                 walks: Vec::new(),
@@ -137,6 +140,7 @@ impl Explorer {
                 bookmarks: json!([]),
                 results: Vec::new(),
                 draft: None,
+                picture: Picture::beside(origin.file()).map(Arc::new),
             };
             Slot { origin, loaded: Mutex::new(loaded) }
         };
@@ -174,7 +178,7 @@ impl Explorer {
     /// Reads again what changed on disk, and tells the pages.
     pub(crate) fn reload_changed(&self) {
         for (number, slot) in self.models.iter().enumerate() {
-            let stamp = slot.origin.stamp();
+            let stamp = stamp(&*slot.origin);
             if stamp == self.model(number).map_or(stamp, |loaded| loaded.stamp) {
                 continue;
             }
@@ -199,7 +203,8 @@ impl Explorer {
         };
         let Ok(mut loaded) = self.model(number) else { return };
         // The files that it includes may be others now.
-        loaded.stamp = slot.origin.stamp();
+        loaded.stamp = stamp(&*slot.origin);
+        loaded.picture = Picture::beside(slot.origin.file()).map(Arc::new);
         if let Ok(old) = &loaded.subject {
             loaded.previous = Some((loaded.version, old.clone()));
         }
@@ -381,6 +386,11 @@ impl Loaded {
             Ok(Carried { path: path::write(walk.choices()), kept, of })
         })
     }
+}
+
+/// Something that differs after a change on disk, of the model or of its drawing.
+fn stamp(origin: &dyn Origin) -> u64 {
+    origin.stamp() ^ drawing::stamp(origin.file())
 }
 
 /// A path carried over to another version of its model.

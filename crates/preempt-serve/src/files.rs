@@ -9,7 +9,7 @@ use preempt_core::{
     Claim, FaultKind, Position, ProcessId, Statistics, System, Trace, Verdict, Violation,
     ViolationKind,
 };
-use preempt_report::{Page, SavedTrace, chart, page};
+use preempt_report::{Drawn, Page, SavedTrace, chart, page};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -33,6 +33,7 @@ pub(crate) struct Export {
 pub(crate) fn export(explorer: &Explorer, asked: &Export) -> Result<Value, Refusal> {
     let mut loaded = explorer.model(asked.model)?;
     let subject = loaded.subject()?;
+    let picture = loaded.picture.clone();
     let whole = explorer.names().swap_remove(asked.model);
     let name = Path::new(&whole).file_name().map_or_else(
         || whole.clone(),
@@ -45,7 +46,15 @@ pub(crate) fn export(explorer: &Explorer, asked: &Export) -> Result<Value, Refus
         let execution = Execution::of(&*subject, system, walk);
         let missing = |what: &str| Refusal::bad(format!("a {} has no {what}", subject.kind()));
         let (ending, text) = match asked.form.as_str() {
-            "page" => ("html", execution.page(&whole, &*subject)),
+            "page" => {
+                let drawn = picture.and_then(|picture| {
+                    let mut states = Vec::new();
+                    walk.states(system, 0..walk.len(), &mut |_, state| states.push(state.to_vec()));
+                    states.push(walk.state().to_vec());
+                    picture.along(&*subject, system, states.iter().map(Vec::as_slice))
+                });
+                ("html", execution.page(&whole, &*subject, drawn.as_ref()))
+            }
             "trace" => ("trace.json", execution.saved(&whole).to_json()),
             "report" => ("report.json", execution.report(&whole)),
             "chart" => ("svg", chart::svg(execution.trace())),
@@ -113,9 +122,9 @@ impl Execution {
         violation.or(self.plain.as_ref()).unwrap_or(&NONE)
     }
 
-    fn page(&self, title: &str, subject: &dyn Subject) -> String {
+    fn page(&self, title: &str, subject: &dyn Subject, drawing: Option<&Drawn>) -> String {
         let (claim, trace) = (&self.claim, self.plain.as_ref());
-        page(&Page { title, claim, trace, sources: subject.sources() })
+        page(&Page { title, claim, trace, sources: subject.sources(), drawing })
     }
 
     fn saved(&self, file: &str) -> SavedTrace {

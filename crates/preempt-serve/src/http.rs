@@ -108,7 +108,7 @@ async fn respond(
 fn asset(request: &Request<Incoming>, name: &str) -> Response<Answer> {
     let found = assets::find(name).filter(|_| request.method() == Method::GET);
     match found {
-        Some((kind, text)) => whole(StatusCode::OK, kind, text.to_string()),
+        Some((kind, text)) => whole(StatusCode::OK, kind, text.into_owned()),
         None => refuse(&Refusal { status: 404, message: "there is nothing here".into() }),
     }
 }

@@ -35,6 +35,7 @@ mod api;
 mod assets;
 mod checks;
 mod connections;
+mod drawing;
 mod explorer;
 mod files;
 mod find;

@@ -285,7 +285,7 @@ fn a_counterexample_is_shown_like_any_other() {
     for text in ["process 0", "process 1", "(1, 0)", "violates `p`"] {
         assert!(lanes.contains(text), "{text} in\n{lanes}");
     }
-    let html = page(&Page { title: "two steps", claim, trace: None, sources: &[] });
+    let html = page(&Page { title: "two steps", claim, trace: None, sources: &[], drawing: None });
     assert!(html.contains("two steps") && html.contains("process 1"));
     let json = json::report(json::Subject { file: "graph", ..json::Subject::default() }, &claims);
     assert!(json.contains("an infinite execution violates `p`"), "{json}");

@@ -20,7 +20,7 @@ pub(crate) fn render(name: &str, failure: &Failure, report: &Report) -> String {
         notes: report.notes.clone(),
     };
     let sources = sources(failure);
-    page(&Page { title: name, claim: &claim, trace: None, sources: &sources })
+    page(&Page { title: name, claim: &claim, trace: None, sources: &sources, drawing: None })
 }
 
 fn one_line(message: &str) -> String {

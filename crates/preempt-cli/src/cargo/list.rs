@@ -216,7 +216,7 @@ impl<'a> List<'a> {
         let file = options.program.to_string_lossy();
         let title = format!("{program_name}: {}", test.name);
         let sources = sources(claim);
-        let shown = Page { title: &title, claim, trace: None, sources: &sources };
+        let shown = Page { title: &title, claim, trace: None, sources: &sources, drawing: None };
         for (format, folder) in &self.arguments.search.files.0 {
             if let Some(text) = (format.render)(&shown) {
                 results.push(write_in(folder, &place(folder, format.name), &text));

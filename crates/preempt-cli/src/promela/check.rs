@@ -1,6 +1,6 @@
 //! `preempt check model.pml`: from the command line to the report.
 
-use super::{failed, load_with, sources, trails};
+use super::{drawing, failed, load_with, sources, trails};
 use crate::applicability;
 use crate::arguments::Subject;
 use crate::arguments::{CheckArguments, StoreKind, Switch};
@@ -72,6 +72,11 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     }
     let sources = sources(&model);
     let (headings, selectors) = (&headings, &selectors);
+    let found = claims.iter().find_map(|claim| claim.violation.as_ref());
+    let has_page = arguments.files.0.iter().any(|(format, _)| format.name == "html");
+    let drawing = found.filter(|_| has_page);
+    let drawing =
+        drawing.and_then(|found| drawing::along(&model, arguments, &found.trace, control));
     let report = Report {
         arguments,
         claims: &claims,
@@ -80,11 +85,11 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
         selectors,
         trail,
         certificate: None,
+        drawing: drawing.as_ref(),
     };
     let code = output::report(&report)?;
     if let Some(path) = &arguments.output.graph {
         let interpreter = promela::plain(&model, settings, control).map_err(failed)?;
-        let found = claims.iter().find_map(|claim| claim.violation.as_ref());
         graph::write(&interpreter, found.map(|found| &found.trace), path)?;
     }
     Ok(code)

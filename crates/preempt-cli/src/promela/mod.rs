@@ -1,6 +1,7 @@
 //! Promela models: from a file to a model, and what is wrong with it.
 
 pub(crate) mod check;
+pub(crate) mod drawing;
 mod embedded;
 #[cfg(feature = "serve")]
 mod origin;

@@ -93,7 +93,7 @@ async function stepping() {
   assert.equal(await here(page), "9");
   await page.keyboard.press("g");
   assert.equal(await here(page), "0");
-  for (const [key, expected] of [["j", "1"], ["j", "2"], ["j", "3"], ["k", "2"], ["l", "7"], ["h", "2"], ["G", "9"], ["N", "7"], ["N", "2"], ["n", "7"], ["N", "2"]]) {
+  for (const [key, expected] of [["j", "1"], ["j", "2"], ["j", "3"], ["k", "2"], ["l", "7"], ["h", "2"], ["G", "9"], ["X", "7"], ["X", "2"], ["x", "7"], ["X", "2"]]) {
     await page.keyboard.press(key);
     assert.equal(await here(page), expected, `after ${key}`);
   }
@@ -113,7 +113,7 @@ async function stepping() {
   assert.equal(await page.locator("dialog[open]").count(), 1);
   await picture(page, "keys");
   await page.keyboard.press("Escape");
-  await page.keyboard.press("c");
+  await page.keyboard.press("f");
   assert.equal(await page.locator("#collapse").getAttribute("aria-pressed"), "true");
   await page.close();
 }
@@ -218,7 +218,7 @@ async function hundredThousand() {
   await timed(page, "go to the start", () => page.keyboard.press("g"));
   await timed(page, "one step", () => page.keyboard.press("j"));
   await timed(page, "50 steps", async () => { for (let i = 0; i < 50; i++) await page.keyboard.press("j"); });
-  await timed(page, "next preemption", () => page.keyboard.press("n"));
+  await timed(page, "next preemption", () => page.keyboard.press("x"));
   await timed(page, "go to the end", () => page.keyboard.press("G"));
   await timed(page, "scroll to the middle", () => page.evaluate(() => {
     const box = document.getElementById("scroll");
@@ -247,7 +247,7 @@ async function hundredThousand() {
   await picture(page, "long-chart");
   await page.keyboard.press("m");
   await page.keyboard.press("m");
-  await timed(page, "collapse runs", () => page.keyboard.press("c"));
+  await timed(page, "fold runs", () => page.keyboard.press("f"));
   await timed(page, "deep link", async () => {
     await page.evaluate(() => { location.hash = "#step=54321"; });
     await page.waitForFunction(() => document.querySelector(".row.here .number")?.textContent === "54321");

@@ -12,7 +12,7 @@ pub(crate) fn output_folder() -> Option<PathBuf> {
 }
 
 pub(crate) fn write(name: &str, claim: &preempt_core::Claim, sources: &[Source]) -> PathBuf {
-    let text = page(&Page { title: name, claim, trace: None, sources });
+    let text = page(&Page { title: name, claim, trace: None, sources, drawing: None });
     let path = output_folder().unwrap().join(format!("{name}.html"));
     std::fs::write(&path, text).unwrap();
     path
@@ -30,7 +30,8 @@ fn nothing_from_the_model_becomes_markup() {
     violation.trace.steps[0].process = evil.into();
     violation.trace.initial.push((evil.into(), preempt_core::Value::Name(evil.into())));
     let sources = [source("lock.pml", evil)];
-    let text = page(&Page { title: evil, claim: &claim, trace: None, sources: &sources });
+    let text =
+        page(&Page { title: evil, claim: &claim, trace: None, sources: &sources, drawing: None });
     assert_eq!(text.matches("<script").count(), 2, "the island and the script");
     assert_eq!(text.matches("</script>").count(), 2);
     assert!(!text.contains("<img"));
@@ -42,10 +43,17 @@ fn nothing_from_the_model_becomes_markup() {
 #[test]
 fn reads_from_is_in_the_page() {
     let claim = examples::message_passing();
-    let text = page(&Page { title: "mp.rs", claim: &claim, trace: None, sources: &[] });
+    let text =
+        page(&Page { title: "mp.rs", claim: &claim, trace: None, sources: &[], drawing: None });
     assert!(text.contains(r#""reads":[[2,1,-1],[3,-1,0]]"#), "step, source, newer write");
     assert!(text.contains("reads-svg") && text.contains("What was read from where"));
-    let text = page(&Page { claim: &examples::protocol(), title: "p", trace: None, sources: &[] });
+    let text = page(&Page {
+        claim: &examples::protocol(),
+        title: "p",
+        trace: None,
+        sources: &[],
+        drawing: None,
+    });
     assert!(text.contains(r#""reads":[]"#), "nothing to draw");
 }
 
@@ -53,7 +61,13 @@ fn reads_from_is_in_the_page() {
 fn the_page_loads_nothing() {
     let claim = examples::protocol();
     let sources = [source("protocol.pml", examples::PROTOCOL)];
-    let text = page(&Page { title: "protocol.pml", claim: &claim, trace: None, sources: &sources });
+    let text = page(&Page {
+        title: "protocol.pml",
+        claim: &claim,
+        trace: None,
+        sources: &sources,
+        drawing: None,
+    });
     for forbidden in ["<link", "src=", "@import", "url(http", "fetch(", "XMLHttpRequest", "{{"] {
         assert!(!text.contains(forbidden), "{forbidden}");
     }
@@ -71,7 +85,8 @@ fn the_page_loads_nothing() {
 #[test]
 fn the_island_is_json_and_says_the_claim() {
     let claim = examples::lasso();
-    let text = page(&Page { title: "serve.pml", claim: &claim, trace: None, sources: &[] });
+    let text =
+        page(&Page { title: "serve.pml", claim: &claim, trace: None, sources: &[], drawing: None });
     let (_, after) = text.split_once("id=\"data\">").unwrap();
     let (island, _) = after.split_once("</script>").unwrap();
     let data: serde_json::Value = serde_json::from_str(island).unwrap();
@@ -83,13 +98,19 @@ fn the_island_is_json_and_says_the_claim() {
 #[test]
 fn a_hundred_thousand_steps_are_a_few_megabytes() {
     let claim = examples::long(100_000);
-    let text = page(&Page { title: "long.pml", claim: &claim, trace: None, sources: &[] });
+    let text =
+        page(&Page { title: "long.pml", claim: &claim, trace: None, sources: &[], drawing: None });
     assert!(text.len() < 12 << 20, "{} bytes", text.len());
 }
 
 #[test]
 fn a_claim_without_a_trace_has_a_page() {
-    let text =
-        page(&Page { title: "p", claim: &examples::within_bound(), trace: None, sources: &[] });
+    let text = page(&Page {
+        title: "p",
+        claim: &examples::within_bound(),
+        trace: None,
+        sources: &[],
+        drawing: None,
+    });
     assert!(text.contains("data-verdict=\"holds_within_bound\""));
 }

@@ -88,12 +88,12 @@ async function keyboardOnly() {
   await press(page, ["Enter"]);
   await page.locator("#watches li b").filter({ hasText: /^2$/ }).waitFor();
   await press(page, ["Escape", "g"], "0 of 3");
-  await press(page, ["/"]);
+  await press(page, ["u"]);
   await page.keyboard.type("inside == 1");
   await press(page, ["Enter"], "4 of 4");
   assert.match(await text(page, "#notice"), /The condition holds here/);
   assert.match(await text(page, ".row.here .watched"), /^1$/);
-  await press(page, ["/"]);
+  await press(page, ["u"]);
   await page.keyboard.press("Control+A");
   await page.keyboard.type("inside == 2");
   await press(page, ["Enter"]);
@@ -129,6 +129,60 @@ async function history() {
   await at(page, "1 of 1");
   await page.goForward();
   await at(page, "2 of 2");
+  await page.close();
+}
+
+/** The drawing beside a model follows its variables, here and in the page that is taken along. */
+async function drawn() {
+  const page = await open(TRAFFIC);
+  const lamp = (where, at) => where.locator("#drawing .lamp, #drawing-scroll .lamp").nth(at).getAttribute("class");
+  const words = (where) => where.locator("#drawing tspan, #drawing-scroll tspan").allInnerTexts();
+  await page.locator("#tab-drawing").click();
+  assert.deepEqual(await words(page), ["red", "red"]);
+  assert.equal(await lamp(page, 0), "lamp stop");
+  assert.equal(await lamp(page, 1), "lamp");
+  const car = page.locator("#drawing .car").first();
+  assert.equal(await car.isVisible(), false);
+  // The north asks, and gets its green light.
+  await page.locator("#condition").fill("north == green");
+  await page.locator("#condition").press("Enter");
+  await page.waitForFunction(() => document.getElementById("drawing").firstChild.shadowRoot.querySelector("tspan").textContent === "green");
+  assert.deepEqual(await words(page), ["green", "red"]);
+  assert.equal(await lamp(page, 1), "lamp go");
+  assert.equal(await car.isVisible(), true);
+  assert.equal(await page.locator("#drawing svg > g").first().getAttribute("transform"), "translate(0 60)");
+  await picture(page, "serve-drawing");
+  await page.emulateMedia({ colorScheme: "dark" });
+  await picture(page, "drawing-dark");
+  await page.emulateMedia({ colorScheme: "light" });
+  // The page that is taken along has it, too.
+  const taken = page.waitForEvent("download");
+  await press(page, ["e"]);
+  await page.locator("#export-list button").first().click();
+  const file = join(folder, "drawn.html");
+  await (await taken).saveAs(file);
+  const report = await context.newPage();
+  report.on("pageerror", (error) => problems.push(`drawn: ${error.stack}`));
+  report.on("console", (message) => { if (message.type() === "error") problems.push(`drawn: ${message.text()}`); });
+  await report.goto("file://" + file);
+  await report.locator("#tab-drawing").click();
+  assert.deepEqual(await words(report), ["green", "red"]);
+  await report.keyboard.press("g");
+  assert.deepEqual(await words(report), ["red", "red"]);
+  assert.equal(await lamp(report, 0), "lamp stop");
+  await picture(report, "drawn-page");
+  await report.close();
+  // It is read again when it changes, and says what is wrong with it.
+  const drawing = join(folder, "traffic_light.drawing.svg"), before = readFileSync(drawing, "utf8");
+  writeFileSync(drawing, before.replace('data-text="east"', 'data-text="east + nothing"'));
+  await page.locator("#drawing-problems", { hasText: "`nothing` is not declared" }).waitFor();
+  writeFileSync(drawing, before.replace("<title>", "<script>hacked=1</script><title>"));
+  await page.locator("#drawing-problems", { hasText: "no `script`" }).waitFor();
+  unlinkSync(drawing);
+  await page.locator("#tab-drawing").waitFor({ state: "hidden" });
+  assert.equal(await page.locator("#tab-lanes").getAttribute("aria-selected"), "true");
+  writeFileSync(drawing, before);
+  await page.locator("#tab-drawing").waitFor();
   await page.close();
 }
 
@@ -565,7 +619,7 @@ async function editing() {
 }
 
 try {
-  for (const scenario of [keyboardOnly, history, byHand, checks, properties, variables, exports, editing, pictures, reloads, otherReaders, failingTest, hostile, crowd]) {
+  for (const scenario of [keyboardOnly, history, byHand, drawn, checks, properties, variables, exports, editing, pictures, reloads, otherReaders, failingTest, hostile, crowd]) {
     await scenario();
     console.log(`ok ${scenario.name}`);
   }

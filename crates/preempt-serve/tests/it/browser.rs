@@ -14,8 +14,13 @@ const EVIL: &str = "</script><script>hacked=1</script><img src=x onerror=hacked=
 /// The models of the test, in a folder of its own: one of them is changed on the way.
 fn written() -> PathBuf {
     let folder = folder("browser");
-    for name in ["peterson.pml", "peterson_no_turn.pml", "alternating_bit.pml", "traffic_light.pml"]
-    {
+    for name in [
+        "peterson.pml",
+        "peterson_no_turn.pml",
+        "alternating_bit.pml",
+        "traffic_light.pml",
+        "traffic_light.drawing.svg",
+    ] {
         std::fs::copy(models().join(name), folder.join(name)).unwrap();
     }
     let texts = [
@@ -94,7 +99,12 @@ fn the_page_in_a_real_browser() {
     if std::env::var_os("PREEMPT_SCREENSHOTS").is_some() {
         let images = manifest.join("../../docs/src/images");
         std::fs::create_dir_all(&images).unwrap();
-        for name in ["serve-counterexample.png", "serve-graph.png", "test-deadlock.png"] {
+        for name in [
+            "serve-counterexample.png",
+            "serve-graph.png",
+            "serve-drawing.png",
+            "test-deadlock.png",
+        ] {
             std::fs::copy(folder.join(name), images.join(name)).unwrap();
         }
     }

@@ -110,7 +110,7 @@ fn compare(name: &str, ending: &str, text: &str, claim: &Claim) -> bool {
     assert_eq!(found["trace"].as_array().unwrap().len(), cost.steps as usize, "{}", what("json"));
     // The page, the page in the explorer, a saved trace in the explorer.
     let folder = folder(name);
-    let html = page(&Page { title: "m", claim, trace: None, sources: &[] });
+    let html = page(&Page { title: "m", claim, trace: None, sources: &[], drawing: None });
     let begin = html.find("id=\"data\">").unwrap() + "id=\"data\">".len();
     let island = &html[begin..begin + html[begin..].find("</script>").unwrap()];
     let island: Value = serde_json::from_str(island).unwrap();

@@ -165,7 +165,13 @@ fn the_page_of_a_failing_test_is_walked_through() {
     let claim = violated(PROGRAM);
     let trace = &claim.violation.as_ref().unwrap().trace;
     let sources = [Source { file: "program.rs".into(), text: PROGRAM.into() }];
-    let html = page(&Page { title: "a::test", claim: &claim, trace: None, sources: &sources });
+    let html = page(&Page {
+        title: "a::test",
+        claim: &claim,
+        trace: None,
+        sources: &sources,
+        drawing: None,
+    });
     let folder = folder("recorded");
     std::fs::write(folder.join("test.html"), &html).unwrap();
     let served = Served::new(vec![Box::new(RecordedFile::new(folder.join("test.html")))]);
@@ -183,7 +189,7 @@ fn an_endless_execution_goes_round() {
     let claim =
         violated("byte n; active proctype P() { do :: n = 1 - n od } ltl f { <> (n == 7) }");
     let trace = &claim.violation.as_ref().unwrap().trace;
-    let html = page(&Page { title: "t", claim: &claim, trace: None, sources: &[] });
+    let html = page(&Page { title: "t", claim: &claim, trace: None, sources: &[], drawing: None });
     let folder = folder("recorded-cycle");
     std::fs::write(folder.join("test.html"), html).unwrap();
     let served = Served::new(vec![Box::new(RecordedFile::new(folder.join("test.html")))]);
@@ -196,7 +202,7 @@ fn an_endless_execution_goes_round() {
 fn files_that_are_no_executions_are_refused_and_survived() {
     let folder = folder("recorded-wrong");
     let claim = violated(PROGRAM);
-    let html = page(&Page { title: "t", claim: &claim, trace: None, sources: &[] });
+    let html = page(&Page { title: "t", claim: &claim, trace: None, sources: &[], drawing: None });
     let mut texts =
         vec![String::new(), "<html>".into(), html.replace("\"strings\":[", "\"strings\":[1,")];
     // Data that points nowhere.

@@ -56,7 +56,7 @@ fn compare(name: &str, text: &str, claim: &Claim) -> [usize; 3] {
     }
     // The page.
     let folder = folder(name);
-    let html = page(&Page { title: "m", claim, trace: None, sources: &[] });
+    let html = page(&Page { title: "m", claim, trace: None, sources: &[], drawing: None });
     let data = island(&html);
     let strings = |list: &Value| -> Vec<Value> {
         let at = |number: &Value| data["strings"][number.as_u64().unwrap() as usize].clone();

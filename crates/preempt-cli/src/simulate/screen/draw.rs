@@ -3,25 +3,12 @@
 use super::session::{Possible, Session};
 use preempt_core::{Change, Describe, Switch, counted};
 use preempt_report::lanes::Lanes;
-use preempt_report::{Cast, Look, visible};
+use preempt_report::{Cast, Look, keys, visible};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Clear, Paragraph, Wrap};
-
-const KEYS: &str = "\
- 1-9, ENTER  take a step        j k, arrows  mark another one
- b, left     one step back      g            to the start
- r           a random step      n            follow the saved trace
- c           run to a breakpoint
- B           breakpoint at the line of the marked step
- u           run until an expression is true, such as  len(q) > 3
- w W         watch an expression, forget the last one
- /           show variables whose names contain a text
- PgUp PgDn   scroll the path
- q           quit
-";
 
 /// Draws everything.
 pub(super) fn draw(frame: &mut Frame<'_>, session: &Session<'_>) {
@@ -102,7 +89,7 @@ fn source(frame: &mut Frame<'_>, session: &Session<'_>, area: Rect) {
 fn path(frame: &mut Frame<'_>, session: &Session<'_>, area: Rect) {
     let described = session.execution.described();
     let rows = usize::from(area.height.saturating_sub(2)).max(1);
-    let end = described.len().saturating_sub(session.scrolled);
+    let end = described.len();
     let first = end.saturating_sub(rows);
     let look = Look::plain(usize::from(area.width.saturating_sub(2)).max(20));
     let mut cast = Cast::default();
@@ -121,9 +108,9 @@ fn path(frame: &mut Frame<'_>, session: &Session<'_>, area: Rect) {
     let hidden = lines.len().saturating_sub(rows.saturating_sub(head.len()));
     let text: Vec<Line<'_>> =
         head.into_iter().chain(lines.into_iter().skip(hidden)).map(Line::from).collect();
-    let title = match session.scrolled {
-        0 => "path".to_string(),
-        _ => format!("path, up to step {end} of {}", described.len()),
+    let title = match session.path_length() {
+        whole if whole > end => format!("path, up to step {end} of {whole}"),
+        _ => "path".to_string(),
     };
     frame.render_widget(Paragraph::new(text).block(framed(&title)), area);
 }
@@ -217,12 +204,13 @@ fn last_line(frame: &mut Frame<'_>, session: &Session<'_>, area: Rect) {
 }
 
 fn help(frame: &mut Frame<'_>, area: Rect) {
-    let height = (KEYS.lines().count() as u16 + 2).min(area.height);
-    let width = 70.min(area.width);
+    let keys = keys::text(keys::Place::Terminal);
+    let height = (keys.lines().count() as u16 + 2).min(area.height);
+    let width = 110.min(area.width);
     let (x, y) = ((area.width - width) / 2, (area.height - height) / 2);
     let place = Rect::new(area.x + x, area.y + y, width, height);
     frame.render_widget(Clear, place);
-    let text = Paragraph::new(KEYS)
+    let text = Paragraph::new(keys)
         .wrap(Wrap { trim: false })
         .block(framed("keys (press any key to continue)"));
     frame.render_widget(text, place);
@@ -310,7 +298,7 @@ active proctype judge()
         let shown = screen(MODEL, (130, 30), "12");
         assert!(shown.contains("step 2   1 preemption"), "{shown}");
         assert!(shown.contains("preemption 1"), "an arrow in the path: {shown}");
-        let back = screen(MODEL, (130, 30), "12\u{8}");
+        let back = screen(MODEL, (130, 30), "12k");
         assert!(back.contains("step 1   0 preemptions"), "{back}");
     }
 
@@ -347,9 +335,9 @@ active proctype judge()
             "{shown}"
         );
         // A breakpoint at the second statement, set where it is the marked one.
-        let shown = screen(MODEL, (130, 30), "1Bgc");
+        let shown = screen(MODEL, (130, 30), "1Bgu\n");
         assert!(shown.contains("before line 7") && shown.contains("●>   7"), "{shown}");
-        assert!(screen(MODEL, (130, 30), "c").contains("there is no breakpoint"));
+        assert!(screen(MODEL, (130, 30), "u\n").contains("there is no breakpoint"));
     }
 
     #[test]
@@ -361,6 +349,6 @@ active proctype judge()
         let shown = screen(evil, (100, 20), "1");
         assert!(!shown.contains('\u{1b}') && !shown.contains('\u{202e}'), "{shown}");
         let help = screen(MODEL, (130, 30), "?");
-        assert!(help.contains("run until an expression is true"), "{help}");
+        assert!(help.contains("run until a condition holds"), "{help}");
     }
 }

@@ -15,13 +15,17 @@ use std::collections::BTreeSet;
 /// Runs to a breakpoint or a condition give up after that many steps.
 const LONGEST_RUN: usize = 100_000;
 
+/// Steps at random, and steps by the keys of a page: as in the explorer.
+const RANDOM_STEPS: usize = 10;
+const PAGE: usize = 20;
+
 /// A model that runs.
 pub(crate) struct Subject<'a> {
     pub(crate) model: &'a Model,
     pub(crate) settings: &'a Settings,
     pub(crate) system: &'a Interpreter,
     pub(crate) sources: Vec<Source>,
-    /// The trace that `n` follows.
+    /// The trace that is walked along; none if it begins with the user's first step.
     pub(crate) script: Vec<Step>,
     pub(crate) seed: u64,
 }
@@ -37,6 +41,8 @@ pub(super) enum Key {
     Down,
     PageUp,
     PageDown,
+    Home,
+    End,
     Quit,
     Other,
 }
@@ -48,13 +54,15 @@ impl Key {
                 Key::Quit
             }
             KeyCode::Char(letter) => Key::Char(letter),
-            KeyCode::Enter | KeyCode::Right => Key::Enter,
+            KeyCode::Enter => Key::Enter,
             KeyCode::Esc => Key::Escape,
-            KeyCode::Backspace | KeyCode::Left => Key::Backspace,
+            KeyCode::Backspace => Key::Backspace,
             KeyCode::Up => Key::Up,
             KeyCode::Down => Key::Down,
             KeyCode::PageUp => Key::PageUp,
             KeyCode::PageDown => Key::PageDown,
+            KeyCode::Home => Key::Home,
+            KeyCode::End => Key::End,
             _ => Key::Other,
         }
     }
@@ -103,8 +111,8 @@ pub(super) struct Session<'a> {
     pub(super) prompt: Option<(Prompt, String)>,
     /// What happened last, in a line.
     pub(super) message: String,
-    /// Rows that the lanes are scrolled up by.
-    pub(super) scrolled: usize,
+    /// The path: the steps that are taken, and those from which one went back.
+    path: Vec<Step>,
     pub(super) shows_help: bool,
     random: Random,
     is_over: bool,
@@ -123,7 +131,7 @@ impl<'a> Session<'a> {
             filter: String::new(),
             prompt: None,
             message: "? shows the keys".into(),
-            scrolled: 0,
+            path: subject.script.clone(),
             shows_help: false,
             random,
             is_over: false,
@@ -138,6 +146,11 @@ impl<'a> Session<'a> {
 
     pub(super) fn is_over(&self) -> bool {
         self.is_over
+    }
+
+    /// The steps of the whole path.
+    pub(super) fn path_length(&self) -> usize {
+        self.path.len()
     }
 
     /// Preemptions so far.
@@ -157,30 +170,37 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn command(&mut self, key: Key) {
+    /// Obeys a key of [`preempt_report::keys`]; false if it means nothing here.
+    fn command(&mut self, key: Key) -> bool {
         match key {
             Key::Char('q') => self.is_over = true,
-            Key::Char('?' | 'h') => self.shows_help = true,
-            Key::Up | Key::Char('k') => self.marked = self.marked.saturating_sub(1),
-            Key::Down | Key::Char('j') => {
-                self.marked = (self.marked + 1).min(self.possible.len().saturating_sub(1));
-            }
+            Key::Char('?') => self.shows_help = true,
+            Key::Down | Key::Char('j') => self.forward(1),
+            Key::Up | Key::Char('k') => self.back(1),
+            Key::PageDown => self.forward(PAGE),
+            Key::PageUp => self.back(PAGE),
+            Key::Home | Key::Char('g') => self.back(self.execution.steps().len()),
+            Key::End | Key::Char('G') => self.forward(self.path.len()),
+            Key::Char('n') => self.mark(1),
+            Key::Char('p') => self.mark(self.possible.len().saturating_sub(1)),
             Key::Enter => self.take(self.marked),
             Key::Char(digit @ '1'..='9') => self.take(digit as usize - '1' as usize),
-            Key::Char('n') => self.take(self.next_of_script()),
-            Key::Backspace | Key::Char('b') => self.back(1),
-            Key::Char('g') => self.back(self.execution.steps().len()),
-            Key::Char('r') => _ = self.random(1, |_| false),
-            Key::Char('c') => self.run_to_breakpoint(),
+            Key::Char('r') => _ = self.random(RANDOM_STEPS, |_| false),
+            Key::Char('u') => self.prompt = Some((Prompt::Until, String::new())),
             Key::Char('B') => self.toggle_breakpoint(),
             Key::Char('w') => self.prompt = Some((Prompt::Watch, String::new())),
             Key::Char('W') => _ = self.watches.pop(),
-            Key::Char('u') => self.prompt = Some((Prompt::Until, String::new())),
             Key::Char('/') => self.prompt = Some((Prompt::Filter, self.filter.clone())),
-            Key::PageUp => self.scrolled = (self.scrolled + 10).min(self.execution.steps().len()),
-            Key::PageDown => self.scrolled = self.scrolled.saturating_sub(10),
-            _ => {}
+            // There is nothing to leave.
+            Key::Escape => {}
+            _ => return false,
         }
+        true
+    }
+
+    /// Chooses the possible step that many places further on.
+    fn mark(&mut self, by: usize) {
+        self.marked = (self.marked + by) % self.possible.len().max(1);
     }
 
     /// A key while a line is being typed.
@@ -201,6 +221,9 @@ impl<'a> Session<'a> {
             self.filter = line;
             return;
         }
+        if prompt == Prompt::Until && line.trim().is_empty() {
+            return self.run_to_breakpoint();
+        }
         let Subject { model, settings, system, .. } = self.subject;
         match (Watch::new(model, settings, system, &line), prompt) {
             (Err(problem), _) => self.message = problem,
@@ -219,8 +242,12 @@ impl<'a> Session<'a> {
 
     /// Takes a step; true if something is wrong with it.
     fn step(&mut self, step: Step) -> bool {
+        let at = self.execution.steps().len();
+        if self.path.get(at) != Some(&step) {
+            self.path.truncate(at);
+            self.path.push(step);
+        }
         let taken = self.execution.take(step);
-        self.scrolled = 0;
         let output = self.execution.described().last().map(|step| step.output.trim().to_string());
         self.message = output
             .filter(|text| !text.is_empty())
@@ -239,17 +266,25 @@ impl<'a> Session<'a> {
             true => String::new(),
             false => "at the start".into(),
         };
-        self.scrolled = 0;
         self.look();
     }
 
-    /// Where the next step of the script stands among those possible, as long as it was followed.
-    fn next_of_script(&self) -> usize {
-        let taken = self.execution.steps();
-        let script = &self.subject.script;
-        let next = script.get(taken.len()).filter(|_| script.starts_with(taken));
-        let found = next.and_then(|next| self.possible.iter().position(|p| p.step == *next));
-        found.unwrap_or(self.marked)
+    /// Takes the next steps of the path, up to that many.
+    fn forward(&mut self, count: usize) {
+        let before = self.execution.steps().len();
+        for _ in 0..count {
+            let next = self.path.get(self.execution.steps().len()).copied();
+            let Some(next) = next.filter(|next| self.execution.enabled().contains(next)) else {
+                break;
+            };
+            if self.step(next) {
+                break;
+            }
+        }
+        if self.execution.steps().len() == before {
+            self.message = "at the end of the path".into();
+        }
+        self.look();
     }
 
     /// Takes random steps until `stop` says so of the state reached; true if it did.
@@ -280,7 +315,8 @@ impl<'a> Session<'a> {
             session.execution.enabled().iter().map(line).find(|l| session.breakpoints.contains(l))
         };
         if self.breakpoints.is_empty() {
-            self.message = "there is no breakpoint: B sets one at the marked step".into();
+            self.message =
+                "there is no breakpoint: B sets one at the line of the chosen step".into();
         } else if self.random(LONGEST_RUN, |session| at(session).is_some()) {
             self.message = at(self).map_or_else(String::new, |line| format!("before line {line}"));
         }
@@ -342,12 +378,14 @@ impl<'a> Session<'a> {
                 }
             })
             .collect();
-        self.marked = 0;
+        let next = self.path.get(self.execution.steps().len());
+        let marked = self.possible.iter().position(|possible| Some(&possible.step) == next);
+        self.marked = marked.unwrap_or(0);
         if self.possible.is_empty() && !self.message.starts_with('✗') {
             let state = self.execution.state();
             self.message = match (system.process_count(state), system.is_valid_end(state)) {
-                (0, _) | (_, true) => "all processes have finished; b goes back".into(),
-                _ => "✗ deadlock: no process can move; b goes back".into(),
+                (0, _) | (_, true) => "all processes have finished; k goes back".into(),
+                _ => "✗ deadlock: no process can move; k goes back".into(),
             };
         }
     }
@@ -364,5 +402,80 @@ impl<'a> Session<'a> {
                 (system.process_name(state, process), line, text, self.possible.iter().any(moves))
             })
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use preempt_report::keys::{self, Place};
+    use preempt_verify::Control;
+    use preempt_verify::promela::{observed, read};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_keys_of_the_list_are_obeyed_and_no_others() {
+        let text = "byte x; active proctype p() { do :: x < 9 -> x++ od }";
+        let (model, settings) = (read("m.pml", text).unwrap(), Settings::default());
+        let system = observed(&model, &settings, &Control::new()).unwrap();
+        let named = [
+            ("Enter", Key::Enter),
+            ("Escape", Key::Escape),
+            ("Backspace", Key::Backspace),
+            ("ArrowUp", Key::Up),
+            ("ArrowDown", Key::Down),
+            ("PageUp", Key::PageUp),
+            ("PageDown", Key::PageDown),
+            ("Home", Key::Home),
+            ("End", Key::End),
+            ("other", Key::Other),
+        ];
+        let named = named.map(|(name, key)| (name.to_string(), key));
+        let letters = ('!'..='~').map(|letter| (letter.to_string(), Key::Char(letter)));
+        let obeys = |key: Key| {
+            let (sources, script) = (Vec::new(), Vec::new());
+            Session::new(Subject {
+                model: &model,
+                settings: &settings,
+                system: &system,
+                sources,
+                script,
+                seed: 1,
+            })
+            .command(key)
+        };
+        let obeyed = named.into_iter().chain(letters).filter(|(_, key)| obeys(*key));
+        let listed = keys::of(Place::Terminal).flat_map(|row| row.keys);
+        assert_eq!(
+            obeyed.map(|(name, _)| name).collect::<BTreeSet<_>>(),
+            listed.map(|key| key.to_string()).collect()
+        );
+    }
+
+    #[test]
+    fn the_path_is_kept_when_one_goes_back() {
+        let text =
+            "byte x; active proctype p() { do :: x < 9 -> x = x + 1 :: x < 9 -> x = x + 2 od }";
+        let (model, settings) =
+            (read("m.pml", text).unwrap(), Settings { merge: false, ..Settings::default() });
+        let system = observed(&model, &settings, &Control::new()).unwrap();
+        let (sources, script) = (Vec::new(), Vec::new());
+        let mut session = Session::new(Subject {
+            model: &model,
+            settings: &settings,
+            system: &system,
+            sources,
+            script,
+            seed: 1,
+        });
+        let mut press = |keys: &str| {
+            keys.chars().for_each(|key| session.press(Key::Char(key)));
+            session.execution.steps().len()
+        };
+        assert_eq!(press("1111"), 4);
+        assert_eq!(press("kk"), 2);
+        assert_eq!(press("jjj"), 4);
+        assert_eq!((press("g"), press("G")), (0, 4));
+        assert_eq!((press("kkkk2"), press("jjjj")), (1, 1), "another step begins another path");
     }
 }
