@@ -4,7 +4,7 @@
 //! where nothing races, switching threads at synchronisation only loses nothing. So every access
 //! that could race is recorded for the strategy, which looks for races in each happens-before graph.
 
-use crate::atomics::{before_read, object};
+use crate::atomics::{before_read, object, object_without_value};
 use crate::context::STACK;
 use crate::control::{operation, urgently};
 use crate::entry::{entry, is_program};
@@ -115,7 +115,10 @@ fn racy(address: usize, size: usize, how: Racy, pc: usize) {
         }
         let runtime = crate::runtime::runtime();
         runtime.run().weaken(Order::SequentiallyConsistent, false);
-        let index = object(runtime, at, cell as u8);
+        let index = match how {
+            Racy::Free => object_without_value(runtime, at, cell as u8),
+            _ => object(runtime, at, cell as u8),
+        };
         let object = runtime.objects.id(index);
         let step = if nth == 0 { operation } else { urgently };
         if how != Racy::Read {

@@ -50,6 +50,18 @@ fn object_of_store(runtime: &mut Runtime, address: usize, size: u8) -> u32 {
     if !is_garbage && (!is_own || details.untold.is_some_and(|write| write.by != by)) {
         return object(runtime, address, size);
     }
+    covered(runtime, index)
+}
+
+/// The object of a number whose memory begins or ends to live: what is in memory is of no interest, and may be the allocator's.
+pub(crate) fn object_without_value(runtime: &mut Runtime, address: usize, size: u8) -> u32 {
+    let index = find(runtime, address, size);
+    covered(runtime, index)
+}
+
+/// What plain writes have left there is overwritten before anything is told of it.
+fn covered(runtime: &mut Runtime, index: u32) -> u32 {
+    let details = runtime.objects.details(index);
     details.used = true;
     details.covered = details.untold.take();
     index
@@ -179,6 +191,7 @@ pub(crate) fn execute(atomic: Atomic) -> Outcome {
         }
         let unchanged = match action {
             Action::Update(update, bits) => update.compute(seen, operands.0, bits) == seen,
+            Action::CompareExchange => !writes || operands.0 == operands.1,
             _ => !writes,
         };
         let by = runtime.current();
