@@ -27,7 +27,7 @@ pub(crate) fn access(address: usize, size: usize, write: bool, pc: usize) {
     }
     inside(|runtime| {
         runtime.check_memory(address, size, pc);
-        runtime.check_stack(address, pc);
+        runtime.check_stack(address, if write { 0 } else { size }, pc);
         if is_looked_at() && !runtime.shadow.is_racy(pc) {
             look(runtime, address, write, pc);
         }

@@ -14,7 +14,7 @@ use crate::runtime::{Runtime, runtime};
 use crate::switch::{back, execute, switch};
 use crate::task::{CallSite, Frames, Task};
 use crate::trouble::{Kind, Standing, Trouble};
-use crate::{backtrace, destructors, dispositions, keys, redirect};
+use crate::{backtrace, destructors, dispositions, keys, redirect, unwritten};
 use preempt_explore::{
     Action, Command, Driver, Ending, Next, ObjectId, Operation, Program, Run, Status, ThreadId,
 };
@@ -263,7 +263,7 @@ pub(crate) fn perform(mut operation: Operation, call_site: CallSite) -> u64 {
     if uses_memory(operation.action) {
         // Others have run since the operation was announced.
         runtime.check_memory(call_site.address, 1, call_site.pc);
-        runtime.check_stack(call_site.address, call_site.pc);
+        runtime.check_stack(call_site.address, 0, call_site.pc);
     }
     runtime.look_whether_overtaken();
     runtime.tasks[me.index()].result
@@ -313,16 +313,17 @@ impl Runtime {
         self.tasks.iter().any(on)
     }
 
-    /// Ends the execution if the program uses a variable of another thread's function that has returned.
+    /// Ends the execution if the program uses a variable of another thread's function that has returned, or reads so many
+    /// bytes there that were never written.
     #[inline]
-    pub(crate) fn check_stack(&mut self, address: usize, pc: usize) {
+    pub(crate) fn check_stack(&mut self, address: usize, read: usize, pc: usize) {
         let (start, end) = self.stacks;
         if !self.single_threaded && (start..end).contains(&address) {
-            self.check_other_stacks(address, pc);
+            self.check_other_stacks(address, read, pc);
         }
     }
 
-    fn check_other_stacks(&mut self, address: usize, pc: usize) {
+    fn check_other_stacks(&mut self, address: usize, read: usize, pc: usize) {
         let on = |task: &Task| (task.stack.wrapping_sub(STACK)..task.stack).contains(&address);
         if on(self.me()) {
             return;
@@ -331,6 +332,10 @@ impl Runtime {
         if self.tasks.iter().any(is_dead) {
             let message =
                 "a variable of another thread's function is used after that function has returned";
+            self.stop(Trouble::new(Kind::Misuse, pc, message));
+        }
+        if self.tasks.iter().any(on) && unwritten::has_pattern(address, read) {
+            let message = "a variable of another thread is read that was never written";
             self.stop(Trouble::new(Kind::Misuse, pc, message));
         }
     }

@@ -79,6 +79,36 @@ fn variables_of_functions_that_have_returned_are_not_used() {
     assert_eq!(report["violation"]["kind"], "misuse", "{report}");
 }
 
+/// A thread reads a variable of another one, which may not have written it.
+#[test]
+fn variables_of_other_threads_are_written_before_they_are_read() {
+    if !has("gcc") {
+        return;
+    }
+    let text = "#include <stdatomic.h>\nstruct pair { int first, second; };\n\
+        static _Atomic(TYPE *) shared; static atomic_int done; static volatile int sink;\n\
+        static void *gives(void *p) { TYPE own; FIRST; atomic_store(&shared, &own); while (!done) ; return p; }\n\
+        static void *takes(void *p) { TYPE *it; while (!(it = atomic_load(&shared))) ; sink = READ; done = 1; return p; }\n\
+        int main(void) { pthread_t a, b; pthread_create(&a, 0, gives, 0); pthread_create(&b, 0, takes, 0);\n\
+          pthread_join(a, 0); pthread_join(b, 0); return 0; }\n";
+    for (name, kind, first, read, expected) in [
+        ("number", "int", "own = 1", "*it", None),
+        ("no_number", "int", "", "*it", Some("never written")),
+        ("pair", "struct pair", "own.second = 1", "it->second", None),
+        ("half_a_pair", "struct pair", "own.first = 1", "it->second", Some("never written")),
+        ("copied", "struct pair", "own.first = 1", "({ struct pair all = *it; all.first; })", None),
+        ("by_the_library", "int", "sscanf(\"7\", \"%d\", &own)", "*it", None),
+    ] {
+        let text = text.replace("TYPE", kind).replace("FIRST", first).replace("READ", read);
+        let text = format!("#include <stdio.h>\n{text}");
+        let (_, report) = run(&program(&format!("written_{name}"), &text), &[]);
+        match expected {
+            None => assert_eq!(report["verdict"], "holds", "{name}: {report}"),
+            Some(words) => assert!(report["claim"].to_string().contains(words), "{name}: {report}"),
+        }
+    }
+}
+
 /// Two threads free the same list, unordered: what the first leaves in its memory is nothing that the second does.
 #[test]
 fn blocks_are_freed_by_several_threads() {
