@@ -263,6 +263,9 @@ pub(crate) fn perform(mut operation: Operation, call_site: CallSite) -> u64 {
     if uses_memory(operation.action) {
         // Others have run since the operation was announced.
         runtime.check_memory(call_site.address, 1, call_site.pc);
+    }
+    // Waking those that wait at an address needs no memory there.
+    if operation.action.is_number() {
         runtime.check_stack(call_site.address, 0, call_site.pc);
     }
     runtime.look_whether_overtaken();

@@ -69,10 +69,6 @@ const EXPLAINED: &[(&str, &str)] = &[
     ),
     ("infr/alloc-invalid-size", "`malloc(-2)` returns null, and the program does not look at it"),
     (
-        "memory/stack-uninit",
-        "a variable on a stack that was never written is read, which is not looked for",
-    ),
-    (
         "helper/final0",
         "the hint `__VERIFIER_final_write` promises something false; hints are left out",
     ),
