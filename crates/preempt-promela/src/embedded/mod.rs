@@ -13,6 +13,7 @@ mod source;
 
 pub use source::{ENTRY, INITIAL, MATCHED, SIZES, source};
 
+use crate::model::{Model, Type, Variable};
 use crate::syntax::span::Span;
 use std::fmt;
 use std::sync::Arc;
@@ -49,6 +50,27 @@ impl Embedded {
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let words = texts.flat_map(|text| text.split(move |c| !is_word(c)));
         words.filter(|word| !word.is_empty()).map(String::from).collect()
+    }
+
+    /// Whether C may keep the address of a variable of a process from one step to another: it has memory that may hold
+    /// one, and takes an address (`&`, or the name of an array or structure). A process may then use the memory of others.
+    pub fn may_reach_other_processes(&self, model: &Model) -> bool {
+        let keeps = !self.states.is_empty()
+            || !self.tracks.is_empty()
+            || self.compiled.as_ref().is_some_and(|c| !c.0.untracked().0.is_empty());
+        let mut wide: Vec<&str> = vec!["_this"];
+        let states = self.states.iter().filter(|state| matches!(state.scope, Scope::Local(_)));
+        wide.extend(states.map(TrackedDeclaration::name));
+        let locals = model.proctypes.iter().flat_map(|proctype| &proctype.locals);
+        let is_wide = |v: &&Variable| v.array.is_some() || matches!(v.ty, Type::Struct(_));
+        wide.extend(locals.filter(is_wide).map(|variable| variable.name.as_str()));
+        let takes_address = |text: &str| {
+            let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            text.replace("&&", "").contains('&')
+                || text.split(|c| !is_word(c)).any(|word| wide.contains(&word))
+        };
+        let texts = self.declarations.iter().chain(&self.functions);
+        keeps && texts.chain(self.fragments.iter().map(|f| &f.text)).any(|t| takes_address(&t.text))
     }
 
     /// Whether the model contains no C.
@@ -100,6 +122,15 @@ pub struct TrackedDeclaration {
     pub init: Option<String>,
     /// Where it stands.
     pub span: Span,
+}
+
+impl TrackedDeclaration {
+    /// The name that it declares: the last word outside of brackets.
+    pub fn name(&self) -> &str {
+        let head = self.declaration.split('[').next().unwrap_or("").trim_end();
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        head.rfind(|c| !is_word(c)).map_or(head, |at| &head[at + 1..])
+    }
 }
 
 /// Where a variable of `c_state` lives.
@@ -161,21 +192,32 @@ impl Ending {
     ];
 }
 
+/// A process, as C knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Its number.
+    pub id: u32,
+    /// Its type: index into [`crate::model::Model::proctypes`].
+    pub proctype: u32,
+}
+
 /// What a piece of C works on.
 pub struct Call<'a> {
     /// Which one.
     pub fragment: FragmentId,
-    /// The executing process: its type and its number.
-    pub process: Option<(u32, u32)>,
+    /// The number of the executing process.
+    pub process: Option<u32>,
     /// How many processes are alive, with a claim that runs beside them.
     pub process_count: u32,
     /// The variables of the model, one number per scalar.
     pub globals: &'a mut [i32],
     /// The bytes of `c_state` with the scope `Global`, and of `c_track`.
     pub tracked: &'a mut [u8],
-    /// The parameters and variables of the process.
+    /// The processes with memory that C may reach: all, or only the one that executes.
+    pub processes: &'a [Identity],
+    /// The parameters and variables of these processes, one after the other.
     pub locals: &'a mut [i32],
-    /// The bytes of `c_state` with the scope `Local`.
+    /// The bytes of `c_state` with the scope `Local` in them, likewise.
     pub local_tracked: &'a mut [u8],
     /// Takes what C prints, if that is wanted.
     pub output: Option<&'a mut String>,

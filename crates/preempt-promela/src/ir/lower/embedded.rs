@@ -84,8 +84,17 @@ impl<'m> Lowering<'m> {
         let unmatched = tracked.start + compiled.0.matched() as u32..tracked.end;
         let local_tracked = self.storage.local_tracked.clone();
         let beside = u32::from(self.options.count_claim);
-        self.program.embedded =
-            Some(Mirror { compiled, globals, tracked, unmatched, locals, local_tracked, beside });
+        let reaches_others = self.model.embedded.may_reach_other_processes(self.model);
+        self.program.embedded = Some(Mirror {
+            compiled,
+            globals,
+            tracked,
+            unmatched,
+            locals,
+            local_tracked,
+            beside,
+            reaches_others,
+        });
         self.note_limits();
     }
 
