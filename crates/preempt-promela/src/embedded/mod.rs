@@ -13,7 +13,6 @@ mod source;
 
 pub use source::{ENTRY, INITIAL, MATCHED, SIZES, source};
 
-use crate::model::{Model, Type, Variable};
 use crate::syntax::span::Span;
 use std::fmt;
 use std::sync::Arc;
@@ -50,27 +49,6 @@ impl Embedded {
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let words = texts.flat_map(|text| text.split(move |c| !is_word(c)));
         words.filter(|word| !word.is_empty()).map(String::from).collect()
-    }
-
-    /// Whether C may keep the address of a variable of a process from one step to another: it has memory that may hold
-    /// one, and takes an address (`&`, or the name of an array or structure). A process may then use the memory of others.
-    pub fn may_reach_other_processes(&self, model: &Model) -> bool {
-        let keeps = !self.states.is_empty()
-            || !self.tracks.is_empty()
-            || self.compiled.as_ref().is_some_and(|c| !c.0.untracked().0.is_empty());
-        let mut wide: Vec<&str> = vec!["_this"];
-        let states = self.states.iter().filter(|state| matches!(state.scope, Scope::Local(_)));
-        wide.extend(states.map(TrackedDeclaration::name));
-        let locals = model.proctypes.iter().flat_map(|proctype| &proctype.locals);
-        let is_wide = |v: &&Variable| v.array.is_some() || matches!(v.ty, Type::Struct(_));
-        wide.extend(locals.filter(is_wide).map(|variable| variable.name.as_str()));
-        let takes_address = |text: &str| {
-            let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-            text.replace("&&", "").contains('&')
-                || text.split(|c| !is_word(c)).any(|word| wide.contains(&word))
-        };
-        let texts = self.declarations.iter().chain(&self.functions);
-        keeps && texts.chain(self.fragments.iter().map(|f| &f.text)).any(|t| takes_address(&t.text))
     }
 
     /// Whether the model contains no C.
