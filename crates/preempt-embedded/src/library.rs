@@ -118,17 +118,14 @@ impl Library for Loaded {
     }
 
     fn call(&self, call: Call<'_>) -> Result<i32, Ending> {
-        let (proctype, pid) = match call.process {
-            Some((proctype, pid)) => (proctype as c_int, pid as c_int),
-            None => (-1, 0),
-        };
-        let what = [
+        let mut what = vec![
             call.fragment.0 as c_int,
-            proctype,
-            pid,
+            call.process.map_or(-1, |id| id as c_int),
             call.process_count as c_int,
             c_int::from(call.output.is_some()),
+            call.processes.len() as c_int,
         ];
+        what.extend(call.processes.iter().flat_map(|it| [it.id as c_int, it.proctype as c_int]));
         let (mut value, mut text, mut length) = (0, null(), 0);
         let entry = self.entry.lock().unwrap_or_else(PoisonError::into_inner);
         let (tracked, variables) = call.tracked.split_at_mut(self.copied);

@@ -8,7 +8,7 @@ mod peer;
 mod random;
 
 use peer::{modes, ours, spins, workshop};
-use random::{model, model_with_changing_claim};
+use random::{model, model_with_addresses, model_with_changing_claim};
 
 fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
@@ -17,6 +17,12 @@ fn setting(name: &str, default: u64) -> u64 {
 #[test]
 fn random_models_count_as_in_spin() {
     compare("fragments", model);
+}
+
+/// A process has its memory at one address in all states.
+#[test]
+fn random_models_that_keep_addresses_count_as_in_spin() {
+    compare("addresses", model_with_addresses);
 }
 
 /// What a claim changes is what the step of a process starts from.

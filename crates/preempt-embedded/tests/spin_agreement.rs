@@ -211,6 +211,50 @@ const MODELS: &[(&str, &str)] = &[
         }"#,
     ),
     (
+        "addresses of variables of other processes",
+        r#"
+        c_decl { typedef struct Entry { struct Entry *next; int value; } Entry; }
+        c_state "Entry head" "Global"
+        c_state "Entry own[2]" "Local putter"
+        c_state "unsigned char *counter" "Global"
+        byte got;
+        active [2] proctype putter() {
+            byte at;
+            do
+            :: at < 1 ->
+                c_code { Pputter->own[Pputter->at].value = Pputter->_pid + 1; Pputter->own[Pputter->at].next = now.head.next; };
+                c_code { now.head.next = &Pputter->own[Pputter->at]; };
+                at++
+            :: else -> break
+            od;
+            assert(at < 5)
+        }
+        active proctype getter() {
+            byte lost;
+            c_code { now.counter = &Pgetter->lost; };
+            do
+            :: c_expr { now.head.next != 0 } ->
+                c_code { now.got = now.got * 3 + now.head.next->value & 15; now.head.next = now.head.next->next; }
+            :: got > 5 -> break
+            od
+        }
+        active proctype meddler() {
+            c_expr { now.counter != 0 && now.head.next != 0 };
+            c_code { (*now.counter)++; if (now.head.next) now.head.next->value = 7; }
+        }"#,
+    ),
+    (
+        "C about its own process, merged with a condition",
+        r#"
+        byte g = 1, done;
+        active [2] proctype p() {
+            byte x;
+            atomic { if :: x > 3 -> g = 2 :: else -> g == 1 fi };
+            assert(c_expr { Pp->_pid } || true);
+            done = g
+        }"#,
+    ),
+    (
         "pointers into tracked memory",
         r#"
         c_decl { struct Node { struct Node *next; int value; }; struct Node nodes[3]; struct Node *head; }

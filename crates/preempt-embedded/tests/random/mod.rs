@@ -8,13 +8,17 @@ struct Maker {
     random: Random,
     /// The process type being written.
     name: String,
+    /// C keeps addresses, also of variables of processes, and writes through them.
+    addresses: bool,
 }
 
 impl Maker {
     /// Something that C can assign to.
     fn target(&mut self) -> String {
         let mine = format!("P{}->", self.name);
-        match self.random.below(9) {
+        match self.random.below(if self.addresses { 13 } else { 9 }) {
+            9 | 10 => "(*(now.to_byte ? now.to_byte : &now.g))".into(),
+            11 | 12 => "(*(now.to_int ? now.to_int : &tracked))".into(),
             0 => "now.g".into(),
             1 => "now.b".into(),
             2 => format!("now.a[{}]", self.random.below(2)),
@@ -43,6 +47,15 @@ impl Maker {
 
     fn assignment(&mut self) -> String {
         let (target, value) = (self.target(), self.value(2));
+        if self.addresses && self.random.below(3) == 0 {
+            let mine = format!("P{}->", self.name);
+            return match self.random.below(6) {
+                0 => "now.to_byte = &now.t.l;".into(),
+                1 | 2 => format!("now.to_byte = &{mine}x;"),
+                3 => format!("if ({value}) now.to_int = 0; else now.to_int = &tracked;"),
+                _ => format!("now.to_int = &{mine}c_local;"),
+            };
+        }
         match self.random.below(4) {
             0 => format!("if ({value}) {target} = {};", self.random.below(3)),
             1 => format!("{{ int old = {target}; {target} = (old + {value}) & 1; }}"),
@@ -121,7 +134,15 @@ impl Maker {
 
 /// The model of a seed.
 pub(crate) fn model(seed: u64) -> String {
-    let mut maker = Maker { random: Random::multiplied(seed, 33), name: String::new() };
+    written(Maker { random: Random::multiplied(seed, 33), name: String::new(), addresses: false })
+}
+
+/// The model of a seed, whose processes write to variables of others by addresses that they keep.
+pub(crate) fn model_with_addresses(seed: u64) -> String {
+    written(Maker { random: Random::multiplied(seed, 37), name: String::new(), addresses: true })
+}
+
+fn written(mut maker: Maker) -> String {
     for _ in 0..5 {
         maker.random.below(2);
     }
@@ -132,6 +153,11 @@ pub(crate) fn model(seed: u64) -> String {
          typedef T { byte l; short r[2]; bit f };\n\
          byte g = 1; bit b; bool a[2]; unsigned u : 2; T t; chan q = [1] of { byte };\n",
     );
+    if maker.addresses {
+        text.push_str(
+            "c_state \"unsigned char *to_byte\" \"Global\"\nc_state \"int *to_int\" \"Global\"\n",
+        );
+    }
     let processes = 1 + maker.random.below(2);
     for process in 0..processes {
         maker.name = format!("p{process}");

@@ -102,6 +102,15 @@ pub struct TrackedDeclaration {
     pub span: Span,
 }
 
+impl TrackedDeclaration {
+    /// The name that it declares: the last word outside of brackets.
+    pub fn name(&self) -> &str {
+        let head = self.declaration.split('[').next().unwrap_or("").trim_end();
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        head.rfind(|c| !is_word(c)).map_or(head, |at| &head[at + 1..])
+    }
+}
+
 /// Where a variable of `c_state` lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
@@ -161,21 +170,32 @@ impl Ending {
     ];
 }
 
+/// A process, as C knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Its number.
+    pub id: u32,
+    /// Its type: index into [`crate::model::Model::proctypes`].
+    pub proctype: u32,
+}
+
 /// What a piece of C works on.
 pub struct Call<'a> {
     /// Which one.
     pub fragment: FragmentId,
-    /// The executing process: its type and its number.
-    pub process: Option<(u32, u32)>,
+    /// The number of the executing process.
+    pub process: Option<u32>,
     /// How many processes are alive, with a claim that runs beside them.
     pub process_count: u32,
     /// The variables of the model, one number per scalar.
     pub globals: &'a mut [i32],
     /// The bytes of `c_state` with the scope `Global`, and of `c_track`.
     pub tracked: &'a mut [u8],
-    /// The parameters and variables of the process.
+    /// The processes with memory that C may reach: all, or only the one that executes.
+    pub processes: &'a [Identity],
+    /// The parameters and variables of these processes, one after the other.
     pub locals: &'a mut [i32],
-    /// The bytes of `c_state` with the scope `Local`.
+    /// The bytes of `c_state` with the scope `Local` in them, likewise.
     pub local_tracked: &'a mut [u8],
     /// Takes what C prints, if that is wanted.
     pub output: Option<&'a mut String>,

@@ -211,22 +211,25 @@ impl Writer<'_> {
             put!(self, "uchar preempt_behind[0];\n}} P{index};\n");
             put!(self, "#define P{} ((P{index} *) _this)\n", proctype.name.trim_matches(':'));
         }
-        put!(self, "static union {{ int none;\n");
+        put!(self, "static union preempt_memory {{ int none;\n");
         for index in 0..self.model.proctypes.len() {
             put!(self, "P{index} p{index};\n");
         }
-        put!(self, "}} preempt_process;\nuchar *_this = (uchar *) &preempt_process;\n");
+        put!(self, "}} preempt_memory[257];\nuchar *_this = (uchar *) preempt_memory;\n");
         for (verb, from, to) in DIRECTIONS {
-            put!(self, "static void preempt_{verb}_locals(int type, {from}int *v) {{\n(void) v;\n");
-            put!(self, "switch (type) {{\n");
+            put!(
+                self,
+                "static {from}int *preempt_{verb}_locals(union preempt_memory *p, int type, {from}int *v) {{\n"
+            );
+            put!(self, "(void) p;\nswitch (type) {{\n");
             for (index, proctype) in self.model.proctypes.iter().enumerate() {
                 put!(self, "case {index}: {{\n");
                 for (name, local) in field_names(&proctype.locals).iter().zip(&proctype.locals) {
-                    self.copy(&format!("preempt_process.p{index}.{name}"), local, verb, to);
+                    self.copy(&format!("p->p{index}.{name}"), local, verb, to);
                 }
                 put!(self, "}} break;\n");
             }
-            put!(self, "}}\n}}\n");
+            put!(self, "}}\nreturn v; }}\n");
         }
     }
 
@@ -242,10 +245,12 @@ impl Writer<'_> {
             put!(self, "case {index}: return {};\n", size(&format!("P{index}")));
         }
         put!(self, "}}\nreturn 0; }}\n");
-        put!(self, "static uchar *preempt_own(int type) {{\nswitch (type) {{\n");
-        put!(self, "case -1: return now.preempt_begin;\n");
+        put!(
+            self,
+            "static uchar *preempt_own(union preempt_memory *p, int type) {{\n(void) p;\nswitch (type) {{\n"
+        );
         for index in 0..self.model.proctypes.len() {
-            put!(self, "case {index}: return preempt_process.p{index}.preempt_begin;\n");
+            put!(self, "case {index}: return p->p{index}.preempt_begin;\n");
         }
         put!(self, "}}\nreturn 0; }}\n");
         put!(self, "long {SIZES}(int type) {{\nlong size = preempt_own_size(type);\n");
@@ -259,8 +264,8 @@ impl Writer<'_> {
             put!(self, "static void preempt_{verb}_tracked(uchar *b) {{\n");
             put!(self, "long size = preempt_own_size(-1);\n");
             match to {
-                true => put!(self, "memcpy(preempt_own(-1), b, size); b += size;\n"),
-                false => put!(self, "memcpy(b, preempt_own(-1), size); b += size;\n"),
+                true => put!(self, "memcpy(now.preempt_begin, b, size); b += size;\n"),
+                false => put!(self, "memcpy(b, now.preempt_begin, size); b += size;\n"),
             }
             for track in self.embedded.tracks_in_order() {
                 put!(self, "size = (long) ({}); {{ void *p = (void *) ({}); ", track.size, {
@@ -275,13 +280,13 @@ impl Writer<'_> {
             put!(self, "}}\n");
         }
         put!(self, "void {INITIAL}(int type, uchar *bytes) {{\n");
-        put!(self, "memset(&preempt_process, 0, sizeof preempt_process);\nswitch (type) {{\n");
+        put!(self, "memset(preempt_memory, 0, sizeof *preempt_memory);\nswitch (type) {{\n");
         put!(self, "case -1:\n");
         for state in &self.embedded.states {
             if let Some(init) = &state.init {
                 match state.scope {
-                    Scope::Global => put!(self, "now.{} = {init};\n", declared(&state.declaration)),
-                    Scope::Hidden => put!(self, "{} = {init};\n", declared(&state.declaration)),
+                    Scope::Global => put!(self, "now.{} = {init};\n", state.name()),
+                    Scope::Hidden => put!(self, "{} = {init};\n", state.name()),
                     Scope::Local(_) => {}
                 }
             }
@@ -293,11 +298,13 @@ impl Writer<'_> {
                 if let (Scope::Local(proctype), Some(init)) = (state.scope, &state.init)
                     && proctype as usize == index
                 {
-                    let name = declared(&state.declaration);
-                    put!(self, "preempt_process.p{index}.{name} = {init};\n");
+                    put!(self, "preempt_memory->p{index}.{} = {init};\n", state.name());
                 }
             }
-            put!(self, "memcpy(bytes, preempt_own({index}), preempt_own_size({index})); break;\n");
+            put!(
+                self,
+                "memcpy(bytes, preempt_own(preempt_memory, {index}), preempt_own_size({index})); break;\n"
+            );
         }
         put!(self, "}}\n}}\n");
     }
@@ -340,13 +347,18 @@ impl Writer<'_> {
     }
 }
 
-/// The function that runs a piece of C, the same for all models.
+/// The function that runs a piece of C, the same for all models. A process has its memory always at the same address, so
+/// that an address which another process keeps means what it means in Spin; memory of processes that are gone is zero.
 const CALL: &str = r"
 int preempt_call(const int *what, int *globals, uchar *tracked, int *locals, uchar *own, int *value,
                  const char **text, size_t *length) {
+    static int used;
     sigjmp_buf way_out;
-    int type = what[1];
-    preempt_prints = what[4];
+    int me = what[1], count = what[4];
+    const int *identity = what + 5;
+    int *v = locals;
+    uchar *b = own;
+    preempt_prints = what[3];
     preempt_length = 0;
     preempt_reported = 0;
     *text = preempt_text;
@@ -355,22 +367,34 @@ int preempt_call(const int *what, int *globals, uchar *tracked, int *locals, uch
     if (ending) return ending;
     preempt_way_out = &way_out;
     preempt_load_globals(globals);
-    now._nr_pr = what[3];
+    now._nr_pr = what[2];
     preempt_load_tracked(tracked);
-    _this = (uchar *) &preempt_process;
-    memset(&preempt_process, 0, sizeof preempt_process);
-    if (type >= 0) {
-        preempt_load_locals(type, locals);
-        memcpy(preempt_own(type), own, preempt_own_size(type));
-        ((P0 *) _this)->_pid = what[2];
-        ((P0 *) _this)->_t = type;
+    memset(preempt_memory, 0, used * sizeof *preempt_memory);
+    used = 0;
+    for (int i = 0; i < count; i++) {
+        int id = identity[2 * i], type = identity[2 * i + 1];
+        union preempt_memory *p = &preempt_memory[id];
+        v = (int *) preempt_load_locals(p, type, v);
+        long size = preempt_own_size(type);
+        memcpy(preempt_own(p, type), b, size);
+        b += size;
+        ((P0 *) p)->_pid = id;
+        ((P0 *) p)->_t = type;
+        used = id + 1;
     }
+    _this = (uchar *) &preempt_memory[me < 0 ? 256 : me];
     preempt_fragments[what[0]](value);
     preempt_store_globals(globals);
     preempt_store_tracked(tracked);
-    if (type >= 0) {
-        preempt_store_locals(type, locals);
-        memcpy(own, preempt_own(type), preempt_own_size(type));
+    v = locals;
+    b = own;
+    for (int i = 0; i < count; i++) {
+        int id = identity[2 * i], type = identity[2 * i + 1];
+        union preempt_memory *p = &preempt_memory[id];
+        v = preempt_store_locals(p, type, v);
+        long size = preempt_own_size(type);
+        memcpy(b, preempt_own(p, type), size);
+        b += size;
     }
     preempt_way_out = 0;
     *length = preempt_length;
@@ -396,11 +420,4 @@ fn field_names(locals: &[Variable]) -> Vec<String> {
         });
     }
     names
-}
-
-/// The name that a declaration declares: the last word outside of brackets.
-fn declared(declaration: &str) -> &str {
-    let head = declaration.split('[').next().unwrap_or("").trim_end();
-    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    head.rfind(|c| !is_word(c)).map_or(head, |at| &head[at + 1..])
 }

@@ -3,7 +3,7 @@
 use super::Interpreter;
 use super::channel;
 use super::evaluate::View;
-use super::process::{Process, processes, write_pc};
+use super::process::{Process, processes, seen_by_c, write_pc};
 use super::sights::Sights;
 use crate::embedded::Ending;
 use crate::ir::{
@@ -356,8 +356,9 @@ impl<'a> Execution<'a, '_> {
                 let mirror = self.interpreter.program.embedded.as_ref();
                 let mirror = mirror.ok_or(Broken(fragment.fault))?;
                 let output = self.witness.printed.as_mut().filter(|out| out.len() < MOST_PRINTED);
+                let seen = seen_by_c(mirror, &self.interpreter.program, self.state, Some(me));
                 let executor = Some(me.executor());
-                match mirror.execute(fragment.fragment, self.state, executor, output) {
+                match mirror.execute(fragment.fragment, self.state, executor, &seen, output) {
                     Ok(()) => {}
                     Err(Ending::Reported) => {
                         self.require(false, fragment.fault_of(Ending::Reported));

@@ -4,6 +4,7 @@
 //! between the two is never stored.
 
 use super::Interpreter;
+use super::process::seen_by_c;
 use crate::embedded::Ending;
 use crate::ir::{Automaton, AutomatonMove, ClaimAction, FragmentRef};
 use preempt_core::System;
@@ -59,7 +60,8 @@ impl Interpreter {
         violated: &mut dyn FnMut(u32),
     ) -> Result<(), u32> {
         let mirror = self.program.embedded.as_ref().ok_or(fragment.fault.0)?;
-        match mirror.execute(fragment.fragment, state, None, None) {
+        let seen = seen_by_c(mirror, &self.program, state, None);
+        match mirror.execute(fragment.fragment, state, None, &seen, None) {
             Ok(()) => Ok(()),
             Err(Ending::Reported) => {
                 violated(fragment.fault_of(Ending::Reported).0);

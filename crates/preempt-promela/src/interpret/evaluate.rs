@@ -1,7 +1,7 @@
 //! The value of expressions in a state.
 
 use super::channel::{self, Channel};
-use super::process::{Process, processes};
+use super::process::{Process, processes, seen_by_c};
 use crate::ir::{
     BinaryOp, ChannelRef, ChannelTest, Expr, ExprId, FaultId, Index, Pattern, PatternRange, Place,
     Program, Space, UnaryOp,
@@ -91,8 +91,10 @@ impl<'a> View<'a> {
             },
             Expr::Fragment(fragment) => {
                 let mirror = self.program.embedded.as_ref().ok_or(fragment.fault)?;
+                let seen = seen_by_c(mirror, self.program, self.state, self.process);
+                let executor = self.process.map(Process::executor);
                 mirror
-                    .evaluate(fragment.fragment, self.state, self.process.map(Process::executor))
+                    .evaluate(fragment.fragment, self.state, executor, &seen)
                     .map_err(|ending| fragment.fault_of(ending))?
             }
             Expr::Timeout => i32::from(self.timeout),

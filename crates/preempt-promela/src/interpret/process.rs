@@ -1,6 +1,6 @@
 //! The processes of a state, and where they stand.
 
-use crate::ir::{Executor, Program, ValueKind};
+use crate::ir::{Executor, Mirror, Program, ValueKind};
 
 /// A live process of a state.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +36,19 @@ pub(super) fn processes<'a>(
         base += program.proctypes[proctype].frame.length as usize;
         process
     })
+}
+
+/// The processes with memory that a piece of C may reach, oldest first.
+pub(super) fn seen_by_c(
+    mirror: &Mirror,
+    program: &Program,
+    state: &[u8],
+    process: Option<Process>,
+) -> Vec<Executor> {
+    match mirror.reaches_others {
+        true => processes(program, state).map(Process::executor).collect(),
+        false => process.map(Process::executor).into_iter().collect(),
+    }
 }
 
 /// Reads a control state of the given width.

@@ -1,7 +1,7 @@
 //! Pieces of C in the intermediate form, and where the variables that they see lie in the state vector.
 
 use super::{FaultId, ValueKind};
-use crate::embedded::{Call, Compiled, Ending, FragmentId};
+use crate::embedded::{Call, Compiled, Ending, FragmentId, Identity};
 use std::ops::Range;
 
 /// A piece of C as expressions and effects refer to it.
@@ -47,6 +47,8 @@ pub struct Mirror {
     pub local_tracked: Vec<Range<u32>>,
     /// What `now._nr_pr` counts besides the processes of the model: a claim.
     pub beside: u32,
+    /// C may keep addresses of variables of processes, so it sees all processes and not only the one that executes.
+    pub reaches_others: bool,
 }
 
 /// A process, as a piece of C is executed for it.
@@ -61,14 +63,16 @@ pub struct Executor {
 }
 
 impl Mirror {
-    /// The value of an expression of C in a state. Whatever it changes is forgotten.
+    /// The value of an expression of C in a state, where `seen` are the processes with memory that it may reach. Whatever it
+    /// changes is forgotten.
     pub fn evaluate(
         &self,
         fragment: FragmentId,
         state: &[u8],
         process: Option<Executor>,
+        seen: &[Executor],
     ) -> Result<i32, Ending> {
-        match self.run(fragment, state, process, None)? {
+        match self.run(fragment, state, process, seen, None)? {
             (_, true) => Err(Ending::Reported),
             (run, false) => Ok(run.value),
         }
@@ -81,15 +85,20 @@ impl Mirror {
         fragment: FragmentId,
         state: &mut [u8],
         process: Option<Executor>,
+        seen: &[Executor],
         output: Option<&mut String>,
     ) -> Result<(), Ending> {
-        let (run, reported) = self.run(fragment, state, process, output)?;
+        let (run, reported) = self.run(fragment, state, process, seen, output)?;
         write(&self.globals, &run.globals, 0, state);
         state[range(&self.tracked, 0)].copy_from_slice(&run.tracked);
-        if let Some(Executor { proctype, base, .. }) = process {
-            write(&self.locals[proctype], &run.locals, base, state);
+        let (mut locals, mut bytes) = (&*run.locals, &*run.local_tracked);
+        for &Executor { proctype, base, .. } in seen {
+            let (mine, others) = locals.split_at(self.locals[proctype].len());
+            write(&self.locals[proctype], mine, base, state);
             let tracked = range(&self.local_tracked[proctype], base);
-            state[tracked].copy_from_slice(&run.local_tracked);
+            let (my_bytes, bytes_of_others) = bytes.split_at(tracked.len());
+            state[tracked].copy_from_slice(my_bytes);
+            (locals, bytes) = (others, bytes_of_others);
         }
         if reported { Err(Ending::Reported) } else { Ok(()) }
     }
@@ -100,23 +109,26 @@ impl Mirror {
         fragment: FragmentId,
         state: &[u8],
         process: Option<Executor>,
+        seen: &[Executor],
         output: Option<&mut String>,
     ) -> Result<(Run, bool), Ending> {
-        let mut run = Run {
-            globals: read(&self.globals, 0, state),
-            tracked: state[range(&self.tracked, 0)].to_vec(),
-            ..Run::default()
-        };
-        if let Some(Executor { proctype, base, .. }) = process {
-            run.locals = read(&self.locals[proctype], base, state);
-            run.local_tracked = state[range(&self.local_tracked[proctype], base)].to_vec();
+        let tracked = state[range(&self.tracked, 0)].to_vec();
+        let mut run = Run { tracked, ..Run::default() };
+        read(&self.globals, 0, state, &mut run.globals);
+        for &Executor { proctype, base, .. } in seen {
+            read(&self.locals[proctype], base, state, &mut run.locals);
+            let tracked = range(&self.local_tracked[proctype], base);
+            run.local_tracked.extend_from_slice(&state[tracked]);
         }
+        let identity = |it: &Executor| Identity { id: it.id as u32, proctype: it.proctype as u32 };
+        let processes: Vec<Identity> = seen.iter().map(identity).collect();
         let called = self.compiled.0.call(Call {
             fragment,
-            process: process.map(|it| (it.proctype as u32, it.id as u32)),
+            process: process.map(|it| it.id as u32),
             process_count: u32::from(state[1]) + self.beside,
             globals: &mut run.globals,
             tracked: &mut run.tracked,
+            processes: &processes,
             locals: &mut run.locals,
             local_tracked: &mut run.local_tracked,
             output,
@@ -143,12 +155,11 @@ fn range(range: &Range<u32>, base: usize) -> Range<usize> {
     base + range.start as usize..base + range.end as usize
 }
 
-fn read(cells: &[Cell], base: usize, state: &[u8]) -> Vec<i32> {
-    let value = |cell: &Cell| match cell {
+fn read(cells: &[Cell], base: usize, state: &[u8], values: &mut Vec<i32>) {
+    values.extend(cells.iter().map(|cell| match cell {
         Cell::Stored(kind, offset) => kind.load(state, base + *offset as usize),
         Cell::Known(value) => *value,
-    };
-    cells.iter().map(value).collect()
+    }));
 }
 
 fn write(cells: &[Cell], values: &[i32], base: usize, state: &mut [u8]) {

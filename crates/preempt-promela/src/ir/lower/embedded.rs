@@ -2,9 +2,9 @@
 
 use super::storage::{Home, too_large};
 use super::{LowerError, Lowering};
-use crate::embedded::{Ending, FragmentId, Library, Scope};
+use crate::embedded::{Ending, FragmentId, Library, Scope, TrackedDeclaration};
 use crate::ir::{Cell, FaultEntry, FaultId, FragmentRef, Mirror, Named, NamedValue, Space};
-use crate::model::{Model, Variable};
+use crate::model::{Model, Type, Variable};
 use crate::syntax::span::Span;
 use crate::syntax::{Diagnostic, codes};
 use preempt_core::FaultKind;
@@ -23,6 +23,29 @@ pub(super) fn demand_library(model: &Model) -> Result<(), LowerError> {
     let span = spans.next().or(tracked.chain(embedded.tracks.iter().map(|t| t.span)).next());
     let message = "the model contains C, which was not compiled";
     Err(Diagnostic::error(codes::UNCOMPILED, span.unwrap_or_default(), message).into())
+}
+
+/// Whether C may keep the address of a variable of a process from one step to another: it has memory that may hold one, and
+/// takes an address (`&`, or the name of an array or structure). A process may then use the memory of others.
+fn may_reach_other_processes(model: &Model) -> bool {
+    let embedded = &model.embedded;
+    let has_variables =
+        embedded.compiled.as_ref().is_some_and(|library| !library.0.untracked().0.is_empty());
+    if embedded.states.is_empty() && embedded.tracks.is_empty() && !has_variables {
+        return false;
+    }
+    let states = embedded.states.iter().filter(|state| matches!(state.scope, Scope::Local(_)));
+    let is_wide = |v: &&Variable| v.array.is_some() || matches!(v.ty, Type::Struct(_));
+    let locals = model.proctypes.iter().flat_map(|proctype| &proctype.locals).filter(is_wide);
+    let mut wide: Vec<&str> = vec!["_this"];
+    wide.extend(states.map(TrackedDeclaration::name));
+    wide.extend(locals.map(|variable| variable.name.as_str()));
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let texts = embedded.declarations.iter().chain(&embedded.functions);
+    texts.chain(embedded.fragments.iter().map(|fragment| &fragment.text)).any(|text| {
+        text.text.replace("&&", "").contains('&')
+            || text.text.split(|c| !is_word(c)).any(|word| wide.contains(&word))
+    })
 }
 
 impl<'m> Lowering<'m> {
@@ -84,8 +107,17 @@ impl<'m> Lowering<'m> {
         let unmatched = tracked.start + compiled.0.matched() as u32..tracked.end;
         let local_tracked = self.storage.local_tracked.clone();
         let beside = u32::from(self.options.count_claim);
-        self.program.embedded =
-            Some(Mirror { compiled, globals, tracked, unmatched, locals, local_tracked, beside });
+        let reaches_others = may_reach_other_processes(self.model);
+        self.program.embedded = Some(Mirror {
+            compiled,
+            globals,
+            tracked,
+            unmatched,
+            locals,
+            local_tracked,
+            beside,
+            reaches_others,
+        });
         self.note_limits();
     }
 

@@ -5,6 +5,8 @@
 //! begins or ends, and who gets which `_pid` where several start processes. Where somebody looks at these, such moves are not safe; Spin overlooks that, and misses
 //! violations.
 //!
+//! The same holds for every step where C may use the memory of other processes.
+//!
 //! A fifth thing is where an indivisible sequence is interrupted. A send by a channel's only sender commutes
 //! with everything, unless the receiver waits for it in the middle of such a sequence: sent early, the
 //! message keeps the others from ever moving in between. Where the rest of the sequence touches what they
@@ -43,7 +45,8 @@ pub(super) fn restrict(program: &mut Program) {
 /// Takes the promise of safety back where a move is noticed that touches no data. `counted`: somebody
 /// looks at `_nr_pr`.
 pub(super) fn restrict_noticed(program: &mut Program, counted: bool) {
-    if program.notices_every_step() {
+    let c_reaches = program.embedded.as_ref().is_some_and(|mirror| mirror.reaches_others);
+    if c_reaches || program.notices_every_step() {
         return program.take_nothing_for_safe();
     }
     if !(counted || numbers_vary(program) && numbers_matter(program)) {

@@ -6,7 +6,8 @@ use super::usage::{EXCLUSIVE_RECEIVE, EXCLUSIVE_SEND, Facts, WATCHED, walk_expr}
 use super::{Lowering, Owner, element};
 use crate::embedded::FragmentId;
 use crate::model::{
-    Base, ChannelTest, Expr, ExprKind, Initializer, Model, Place, ReceiveArgument, Selector,
+    Base, ChannelTest, Expr, ExprKind, Initializer, Model, Place, ReceiveArgument, Selector, Type,
+    Variable,
 };
 
 /// Decides whether statements refer to global data.
@@ -125,10 +126,44 @@ impl<'a> Globals<'a> {
         found
     }
 
-    /// C may touch anything. Spin looks for `now.` and for calls.
+    /// C may touch anything, unless it is about simple variables of its own process alone. Spin looks for `now.` and for calls.
     fn code(&self, fragment: FragmentId) -> bool {
-        let text = &self.model.embedded.fragments[fragment.0 as usize].text.text;
-        self.strict || text.contains("now.") || text.contains('(')
+        let fragment = &self.model.embedded.fragments[fragment.0 as usize];
+        let text = &fragment.text.text;
+        match self.strict {
+            true => {
+                !self.is_private(text)
+                    || fragment.guard.as_ref().is_some_and(|guard| !self.is_private(guard))
+            }
+            false => text.contains("now.") || text.contains('('),
+        }
+    }
+
+    /// Whether C uses nothing but numbers and simple variables of the executing process (`Pname->x`).
+    fn is_private(&self, text: &str) -> bool {
+        let Some(process) = self.process else { return false };
+        let proctype = &self.model.proctypes[process];
+        let own = format!("P{}", proctype.name.trim_matches(':'));
+        let is_simple = |name: &str| {
+            let mut known = proctype.locals.iter().filter(|local| local.name == name);
+            let simple = |v: &Variable| v.array.is_none() && !matches!(v.ty, Type::Struct(_));
+            name == "_pid" || known.next().is_some_and(simple)
+        };
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let mut rest = text;
+        while let Some(start) = rest.find(is_word) {
+            let (between, from) = rest.split_at(start);
+            let (word, behind) = from.split_at(from.find(|c| !is_word(c)).unwrap_or(from.len()));
+            let is_private = match between.trim_end().ends_with("->") {
+                true => is_simple(word),
+                false => word == own || word.starts_with(|c: char| c.is_ascii_digit()),
+            };
+            if !is_private {
+                return false;
+            }
+            rest = behind;
+        }
+        !text.replace("&&", "").contains(['&', '[', '"', '\'', '#'])
     }
 
     fn any_argument(&self, arguments: &[ReceiveArgument]) -> bool {
