@@ -136,7 +136,7 @@ async function history() {
 async function drawn() {
   const page = await open(TRAFFIC);
   const lamp = (where, at) => where.locator("#drawing .lamp, #drawing-scroll .lamp").nth(at).getAttribute("class");
-  const words = (where) => where.locator("#drawing tspan, #drawing-scroll tspan").allInnerTexts();
+  const words = (where) => where.locator("#drawing tspan, #drawing-scroll tspan").allTextContents();
   await page.locator("#tab-drawing").click();
   assert.deepEqual(await words(page), ["red", "red"]);
   assert.equal(await lamp(page, 0), "lamp stop");
