@@ -18,11 +18,14 @@ pub(crate) fn complaints(root: &Path) -> Result<Vec<String>> {
     for (path, text) in pages(root)? {
         let name = path.strip_prefix(root).unwrap_or(&path).display().to_string();
         if text.contains("{{#") {
-            complaints.push(format!("{name}: an include, which is shown as it is elsewhere: use an excerpt"));
+            complaints.push(format!(
+                "{name}: an include, which is shown as it is elsewhere: use an excerpt"
+            ));
         }
         match renewed(root, &text) {
             Ok(wanted) if wanted == text => {}
-            Ok(_) => complaints.push(format!("{name}: an excerpt is not what its file says: cargo xtask bless")),
+            Ok(_) => complaints
+                .push(format!("{name}: an excerpt is not what its file says: cargo xtask bless")),
             Err(error) => complaints.push(format!("{name}: {error:#}")),
         }
     }
@@ -111,9 +114,14 @@ mod tests {
     fn excerpts_are_files_lines_and_parts_with_names() {
         let root = std::env::temp_dir().join(format!("preempt-excerpts-{}", std::process::id()));
         fs::create_dir_all(root.join("docs/src")).unwrap();
-        fs::write(root.join("a.rs"), "one\n// ANCHOR: two\ntwo\n// ANCHOR_END: two\nfive\n").unwrap();
-        let page = |place: &str, text: &str| format!("# A\n<!-- excerpt a.rs{place} -->\n```rust\n{text}```\nEnd.\n");
-        for (place, text) in [(":two", "two\n"), (":5:", "five\n"), (":3:3", "two\n"), (":1", "one\n")] {
+        fs::write(root.join("a.rs"), "one\n// ANCHOR: two\ntwo\n// ANCHOR_END: two\nfive\n")
+            .unwrap();
+        let page = |place: &str, text: &str| {
+            format!("# A\n<!-- excerpt a.rs{place} -->\n```rust\n{text}```\nEnd.\n")
+        };
+        for (place, text) in
+            [(":two", "two\n"), (":5:", "five\n"), (":3:3", "two\n"), (":1", "one\n")]
+        {
             let wanted = page(place, text);
             assert_eq!(renewed(&root, &page(place, "old\n")).unwrap(), wanted);
             assert_eq!(renewed(&root, &wanted).unwrap(), wanted);

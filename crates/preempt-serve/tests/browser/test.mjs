@@ -186,6 +186,25 @@ async function drawn() {
   await page.close();
 }
 
+/** How to search: options with their meanings, what does not go together, and what was chosen on the card. */
+async function options() {
+  const page = await open(NO_TURN);
+  await press(page, ["c"]);
+  await page.locator("#options-box summary").click();
+  assert.deepEqual(await page.locator("#options code").allInnerTexts(), ["--first", "--store"]);
+  assert.equal(await page.locator("#options .soft").first().innerText(), "What --first means");
+  await page.locator("[data-option='--store']").selectOption("exact");
+  await page.locator("#check-form button.strong").click();
+  await page.locator("#check-problem", { hasText: "--store=exact is not understood" }).waitFor();
+  await picture(page, "serve-options");
+  await page.locator("[data-option='--store']").selectOption("tree");
+  await page.locator("[data-option='--first']").check();
+  await page.locator("#check-form button.strong").click();
+  await page.locator(".claim[data-verdict=violated]").waitFor();
+  assert.match(await page.locator(".check h3").first().innerText(), /, --first, --store tree$/);
+  await page.close();
+}
+
 async function byHand() {
   const page = await open(NO_TURN);
   await page.locator(".step-choice").first().click();
@@ -619,7 +638,7 @@ async function editing() {
 }
 
 try {
-  for (const scenario of [keyboardOnly, history, byHand, drawn, checks, properties, variables, exports, editing, pictures, reloads, otherReaders, failingTest, hostile, crowd]) {
+  for (const scenario of [keyboardOnly, history, byHand, drawn, options, checks, properties, variables, exports, editing, pictures, reloads, otherReaders, failingTest, hostile, crowd]) {
     await scenario();
     console.log(`ok ${scenario.name}`);
   }
