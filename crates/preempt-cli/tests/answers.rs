@@ -490,5 +490,5 @@ fn the_page_has_the_drawing_beside_the_model() {
     write(&folder.join("b.drawing.svg"), &drawing(""));
     let (text, complaints) = written(&program, &[]);
     assert_eq!(complaints, "");
-    assert!(text.contains("\"values\":[[[0,0],[1,1]]]"), "{text}");
+    assert!(text.contains("\"values\":[[[0,\"F\"],[2,\"T\"]]]"));
 }
