@@ -12,7 +12,7 @@
 //! | 40 | 0.2 ms, 28,847, 0 | 59 ms, 28,921, 4,850 | 209 ms, 32,601, 2,000 |
 //! | 80 | 0.2 ms, 18,087, 0 | 45 ms, 17,108, 5,087 | 171 ms, 21,126, 2,320 |
 //! | 200 | 0.2 ms, 2,401, 0 | 4 ms, 2,401, 2,390 | 193 ms, 1,911, 563 |
-//! | 9,261 states | 60 ms | not in 100 s | DAGRE |
+//! | 9,261 states | 60 ms | not in 100 s | not in 100 s |
 //!
 //! They find no better orders, and draw 20 processes 29,000 pixels wide and 300 high. Rows (3,000 by 1,500 pixels for the
 //! same graph) cost about twice the crossings, and edges behind boxes; a picture that fits on a screen is worth it.
