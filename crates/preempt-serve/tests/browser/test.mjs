@@ -282,6 +282,11 @@ async function pictures() {
   console.log(`${drawing.toFixed(0).padStart(6)} ms  graph of 200 processes`);
   assert.ok(drawing < 1000, `${drawing} ms until 200 processes are drawn`);
   assert.match(await text(many, "#graph .bar"), /there are more/);
+  // Its labels would cover each other: those of the state that has the focus are shown.
+  const labels = () => many.locator("#graph svg.dense text.on:visible").count();
+  assert.equal(await labels(), 0);
+  await many.locator("#graph .node.here").focus();
+  assert.ok((await labels()) > 3);
   const drawn = () => many.locator("#graph svg.picture").evaluate((svg) => svg.getBoundingClientRect().width);
   const full = await drawn();
   await many.locator("#graph button", { hasText: "⤢" }).click();
