@@ -488,7 +488,9 @@ fn check(explorer: &Arc<Explorer>, asked: Check) -> Result<Value, Refusal> {
     }
     let request = match explorer.options().filter(|_| !asked.options.is_empty()) {
         Some(options) => {
-            Some(options.request(&asked.options, asked.words(), about(&*subject, &asked))?)
+            let about = about(&*subject, &asked);
+            let request = options.request(&asked.options, asked.words(), about);
+            Some(request.map_err(Refusal::bad)?)
         }
         None if asked.options.is_empty() => None,
         None => return Err(Refusal::bad("no options are offered here")),

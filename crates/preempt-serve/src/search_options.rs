@@ -1,7 +1,6 @@
 //! Options of a search that the page offers besides the property and the bound: which there are, what they mean and what
-//! goes together is known to the caller of the server, for whom they are the options of a command.
+//! goes together is known to the caller of the server, which has them as options of a command.
 
-use crate::explorer::Refusal;
 use preempt_verify::Request;
 use serde_json::{Value, json};
 
@@ -61,16 +60,16 @@ impl SearchOptions {
         chosen: &[(String, Option<String>)],
         mut words: Vec<String>,
         about: About,
-    ) -> Result<Request, Refusal> {
+    ) -> Result<Request, String> {
         for (name, value) in chosen {
             if !self.list.iter().any(|option| option.name == *name) {
-                return Err(Refusal::bad(format!("`{name}` is not offered here")));
+                return Err(format!("`{name}` is not offered here"));
             }
             // A value never becomes another option.
             words.push(
                 value.as_ref().map_or_else(|| name.clone(), |value| format!("{name}={value}")),
             );
         }
-        (self.read)(&words, about).map_err(Refusal::bad)
+        (self.read)(&words, about)
     }
 }
