@@ -25,7 +25,7 @@ enum Command {
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
-    match &arguments.command {
+    match arguments.command {
         Some(Command::Suites(suites)) => suites::run(suites),
         None => speed::measure_all(arguments.rounds),
     }

@@ -4,7 +4,7 @@
 //! where nothing races, switching threads at synchronisation only loses nothing. So every access
 //! that could race is recorded for the strategy, which looks for races in each happens-before graph.
 
-use crate::atomics::{before_read, object};
+use crate::atomics::{before_read, object, object_without_value};
 use crate::context::STACK;
 use crate::control::{operation, urgently};
 use crate::entry::{entry, is_program};
@@ -27,13 +27,16 @@ pub(crate) fn access(address: usize, size: usize, write: bool, pc: usize) {
     }
     inside(|runtime| {
         runtime.check_memory(address, size, pc);
-        runtime.check_stack(address, pc);
+        runtime.check_stack(address, if write { 0 } else { size }, pc);
         if is_looked_at() && !runtime.shadow.is_racy(pc) {
             look(runtime, address, write, pc);
         }
         if write {
             let me = runtime.me();
             me.writes += 1;
+            if me.stack.wrapping_sub(address) >= STACK {
+                me.weak_failures.wrote();
+            }
             me.spinning.wrote(address, size, || stays(address));
             destructors::touched(runtime, address);
         }
@@ -112,7 +115,10 @@ fn racy(address: usize, size: usize, how: Racy, pc: usize) {
         }
         let runtime = crate::runtime::runtime();
         runtime.run().weaken(Order::SequentiallyConsistent, false);
-        let index = object(runtime, at, cell as u8);
+        let index = match how {
+            Racy::Free => object_without_value(runtime, at, cell as u8),
+            _ => object(runtime, at, cell as u8),
+        };
         let object = runtime.objects.id(index);
         let step = if nth == 0 { operation } else { urgently };
         if how != Racy::Read {

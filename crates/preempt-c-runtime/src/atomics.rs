@@ -8,7 +8,7 @@
 //! Orders are those of C11 and C++20 as the model RC11 has them; `memory_order_consume` is acquire.
 
 use crate::context::STACK;
-use crate::control::{perform, yield_now};
+use crate::control::{perform, remembered, yield_now};
 use crate::objects::{Kind, read};
 use crate::races;
 use crate::runtime::inside;
@@ -16,7 +16,8 @@ use crate::runtime::{Runtime, runtime};
 use crate::shadow::Use;
 use crate::task::CallSite;
 use crate::trouble::Trouble;
-use preempt_explore::{Action, Operation, Order};
+use crate::weak_failures::MOST;
+use preempt_explore::{Action, ObjectId, Operation, Order};
 use std::panic::Location;
 
 /// The object of an atomic number; the strategy is told what is in memory.
@@ -49,6 +50,18 @@ fn object_of_store(runtime: &mut Runtime, address: usize, size: u8) -> u32 {
     if !is_garbage && (!is_own || details.untold.is_some_and(|write| write.by != by)) {
         return object(runtime, address, size);
     }
+    covered(runtime, index)
+}
+
+/// The object of a number whose memory begins or ends to live: what is in memory is of no interest, and may be the allocator's.
+pub(crate) fn object_without_value(runtime: &mut Runtime, address: usize, size: u8) -> u32 {
+    let index = find(runtime, address, size);
+    covered(runtime, index)
+}
+
+/// What plain writes have left there is overwritten before anything is told of it.
+fn covered(runtime: &mut Runtime, index: u32) -> u32 {
+    let details = runtime.objects.details(index);
     details.used = true;
     details.covered = details.untold.take();
     index
@@ -158,7 +171,7 @@ pub(crate) fn execute(atomic: Atomic) -> Outcome {
         runtime.learnt |= runtime.objects.look_at(index);
         let id = runtime.objects.id(index);
         let operation = Operation::new(action, id, operands.0, operands.1, Location::caller());
-        let may_fail = atomic.may_fail && !awaits;
+        let may_fail = atomic.may_fail && !awaits && may_fail(id, call_site);
         let operation = Operation { may_fail, awaits, ..operation.with_order(order, failure) };
         let seen = perform(operation, call_site);
         let runtime = crate::runtime::runtime();
@@ -178,6 +191,7 @@ pub(crate) fn execute(atomic: Atomic) -> Outcome {
         }
         let unchanged = match action {
             Action::Update(update, bits) => update.compute(seen, operands.0, bits) == seen,
+            Action::CompareExchange => !writes || operands.0 == operands.1,
             _ => !writes,
         };
         let by = runtime.current();
@@ -197,6 +211,24 @@ pub(crate) fn execute(atomic: Atomic) -> Outcome {
         }
         Outcome { seen, writes, newest }
     })
+}
+
+/// Whether the comparison that the running thread is about to make may fail for no reason.
+fn may_fail(id: ObjectId, call_site: CallSite) -> bool {
+    let runtime = runtime();
+    let run = runtime.run();
+    if !run.rules.rc11 {
+        return true;
+    }
+    let failures = run.state.failures(run.current, id);
+    let task = runtime.me();
+    // What cannot be looked at may be something else each time.
+    let returns = remembered(task.stack, std::iter::empty())
+        .is_some_and(|memory| task.weak_failures.arrive(id, call_site.pc, failures, memory));
+    if !returns && failures >= MOST {
+        runtime.run().note_failure();
+    }
+    !returns
 }
 
 /// Executes a fence.

@@ -14,7 +14,7 @@ use crate::runtime::{Runtime, runtime};
 use crate::switch::{back, execute, switch};
 use crate::task::{CallSite, Frames, Task};
 use crate::trouble::{Kind, Standing, Trouble};
-use crate::{backtrace, destructors, dispositions, keys, redirect};
+use crate::{backtrace, destructors, dispositions, keys, redirect, unwritten};
 use preempt_explore::{
     Action, Command, Driver, Ending, Next, ObjectId, Operation, Program, Run, Status, ThreadId,
 };
@@ -248,6 +248,7 @@ pub(crate) fn perform(mut operation: Operation, call_site: CallSite) -> u64 {
     let frames = runtime.frames();
     let task = &mut runtime.tasks[me.index()];
     (task.call_site, task.frames) = (call_site, frames);
+    task.weak_failures.operation(operation.action);
     task.low = low;
     let starting = runtime.is_starting(me);
     runtime.reach(Next::Operation(operation));
@@ -262,6 +263,7 @@ pub(crate) fn perform(mut operation: Operation, call_site: CallSite) -> u64 {
     if uses_memory(operation.action) {
         // Others have run since the operation was announced.
         runtime.check_memory(call_site.address, 1, call_site.pc);
+        runtime.check_stack(call_site.address, 0, call_site.pc);
     }
     runtime.look_whether_overtaken();
     runtime.tasks[me.index()].result
@@ -278,7 +280,7 @@ fn lowest_in_use(stack: usize) -> usize {
 
 /// What the running thread has on its stack and in the registers that a call keeps, as a number: one that counts its rounds
 /// comes back with another one.
-fn remembered(stack: usize, live: impl Iterator<Item = u64>) -> Option<u64> {
+pub(crate) fn remembered(stack: usize, live: impl Iterator<Item = u64>) -> Option<u64> {
     let entered = ENTERED_WITH.load(Ordering::Relaxed);
     if entered > stack || stack - entered >= STACK {
         return None;
@@ -311,16 +313,17 @@ impl Runtime {
         self.tasks.iter().any(on)
     }
 
-    /// Ends the execution if the program uses a variable of another thread's function that has returned.
+    /// Ends the execution if the program uses a variable of another thread's function that has returned, or reads so many
+    /// bytes there that were never written.
     #[inline]
-    pub(crate) fn check_stack(&mut self, address: usize, pc: usize) {
+    pub(crate) fn check_stack(&mut self, address: usize, read: usize, pc: usize) {
         let (start, end) = self.stacks;
         if !self.single_threaded && (start..end).contains(&address) {
-            self.check_other_stacks(address, pc);
+            self.check_other_stacks(address, read, pc);
         }
     }
 
-    fn check_other_stacks(&mut self, address: usize, pc: usize) {
+    fn check_other_stacks(&mut self, address: usize, read: usize, pc: usize) {
         let on = |task: &Task| (task.stack.wrapping_sub(STACK)..task.stack).contains(&address);
         if on(self.me()) {
             return;
@@ -329,6 +332,10 @@ impl Runtime {
         if self.tasks.iter().any(is_dead) {
             let message =
                 "a variable of another thread's function is used after that function has returned";
+            self.stop(Trouble::new(Kind::Misuse, pc, message));
+        }
+        if self.tasks.iter().any(on) && unwritten::has_pattern(address, read) {
+            let message = "a variable of another thread is read that was never written";
             self.stop(Trouble::new(Kind::Misuse, pc, message));
         }
     }
@@ -361,12 +368,12 @@ fn give_way(sleeps: bool, call_site: CallSite, live: impl Iterator<Item = u64>) 
     let run = runtime().run();
     if !run.rules.watch {
         run.rules.watch = true;
-        runtime().learnt = true;
+        // An execution in which every yield is free need not end.
+        runtime().restart();
     }
-    if runtime().run().has_just_yielded() {
+    if run.has_just_yielded() {
         return false;
     }
-    let run = runtime().run();
     if run.is_probing() || run.is_suspect() {
         let memory = remembered(runtime().me().stack, live);
         run.memory = memory;

@@ -3,7 +3,6 @@
 use crate::backend::Backend;
 use crate::limits::limits;
 use crate::places::without_places;
-use crate::progress;
 use crate::record::Record;
 use crate::report::{self, Evidence};
 use crate::runtime::{Runtime, runtime};
@@ -11,6 +10,7 @@ use crate::sampling::Companion;
 use crate::switch::finish;
 use crate::trouble::Trouble;
 use crate::workers::Processes;
+use crate::{progress, weak_failures};
 use preempt_exchange::Search;
 use preempt_explore::{
     Cut, Ending, Finding, Halt, Names, Order, Program, Replay, Rules, Run, Schedule, Session,
@@ -37,6 +37,7 @@ pub(crate) extern "C" fn body() -> ! {
         messages: false,
         time: true,
         timeouts,
+        failures: weak_failures::MOST,
         ..Rules::default()
     };
     let mut kept = Kept { rules, names: Names::default() };

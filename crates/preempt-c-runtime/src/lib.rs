@@ -95,5 +95,7 @@ mod thread_exit;
 mod threads;
 mod token;
 mod trouble;
+mod unwritten;
 mod verifier;
+mod weak_failures;
 mod workers;

@@ -1,6 +1,7 @@
 //! One thread of the program: its context, and what only it knows.
 
 use crate::spinning::Spinning;
+use crate::weak_failures::WeakFailures;
 use preempt_explore::ThreadId;
 use std::ffi::{c_int, c_void};
 
@@ -70,6 +71,7 @@ pub(crate) struct Task {
     /// Atomic objects that it has written to by plain accesses since its last operation.
     pub(crate) stale: Vec<u32>,
     pub(crate) spinning: Spinning,
+    pub(crate) weak_failures: WeakFailures,
     /// Destructors of values of `Arc` that it is in, the innermost last.
     pub(crate) destructors: Vec<Destructor>,
     /// Writes to memory that may be shared.
@@ -127,6 +129,7 @@ impl Task {
             random: 0,
             stale: Vec::new(),
             spinning: Spinning::default(),
+            weak_failures: WeakFailures::default(),
             destructors: Vec::new(),
             writes: 0,
             turn: 0,
@@ -142,14 +145,16 @@ impl Task {
     /// Forgets the last execution, keeping what is expensive to make.
     pub(crate) fn clear(&mut self) {
         let kept = (self.stack, self.block);
-        let (mut keys, mut stale, spinning) = (
+        let (mut keys, mut stale, spinning, mut weak_failures) = (
             std::mem::take(&mut self.keys),
             std::mem::take(&mut self.stale),
             std::mem::take(&mut self.spinning),
+            std::mem::take(&mut self.weak_failures),
         );
         keys.clear();
         stale.clear();
-        *self = Task { keys, stale, spinning, ..Task::new() };
+        weak_failures.clear();
+        *self = Task { keys, stale, spinning, weak_failures, ..Task::new() };
         (self.stack, self.block) = kept;
     }
 }

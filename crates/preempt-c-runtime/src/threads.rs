@@ -11,7 +11,7 @@ use crate::task::CallSite;
 use crate::task::Start;
 use crate::token::wait_for_turn;
 use crate::trouble::{Kind, Trouble};
-use crate::{context, equip, keys, raw};
+use crate::{context, equip, keys, raw, unwritten};
 use libc::{pthread_attr_t, pthread_t, timespec};
 use preempt_explore::{Action, Next, ObjectId, ThreadId};
 use std::ffi::{c_int, c_void};
@@ -93,6 +93,7 @@ extern "C" fn thread_body() -> ! {
     let (start, argument) = (me.start, me.argument);
     let Some(start) = start else { raw::fail("preempt: a thread without a function\n") };
     me.spinning.begin(&raw const start as usize);
+    unwritten::fill();
     into_program();
     // SAFETY: the program's own function with the argument that it gave.
     let value = unsafe { start(argument) };

@@ -18,7 +18,7 @@ use std::time::Duration;
 /// One executable with all tests: the arguments are the number of the test, and `ask` for one that fails
 /// with the outcome in question.
 fn executable(name: &str, tests: &[(Litmus, Ask)], spelling: Spelling) -> PathBuf {
-    let extension = if spelling == Spelling::C { "c" } else { "cc" };
+    let extension = if spelling == Spelling::Cxx { "cc" } else { "c" };
     let source = folder().join(format!("{name}.{extension}"));
     std::fs::write(&source, litmus::source(tests, spelling)).expect("a program");
     compile(&source, &[], ["gcc", "g++"])
@@ -160,6 +160,7 @@ fn random_tests_are_the_same_in_c_and_in_rust() {
         let tests: Vec<_> =
             seeds.clone().map(|seed| Litmus::random(&mut Random::split(seed))).collect();
         let program = executable(&format!("litmus-{begin}"), &tests, Spelling::C);
+        let reader = executable(&format!("reader-{begin}"), &tests, Spelling::PlainAtTheEnd);
         for (number, (seed, (test, ask))) in seeds.zip(&tests).enumerate() {
             let ours = rust(test, None);
             let c = report(&program, number, false, &[]);
@@ -171,6 +172,9 @@ fn random_tests_are_the_same_in_c_and_in_rust() {
             let c = report(&program, number, true, &[]);
             let least = ours.failure().map(|f| (u64::from(f.stale), u64::from(f.preemptions)));
             assert_eq!(least, cost(&c), "seed {seed}: {test:?} {ask:?}\n{ours}\n{c}");
+            // Plain reads, after all threads have ended, tell in which order they have stored.
+            let read = report(&reader, number, true, &[]);
+            assert_eq!(cost(&read), cost(&c), "seed {seed}: {test:?} {ask:?}\n{read}\n{c}");
             weak += usize::from(least.is_some_and(|(stale, _)| stale > 0));
             for backend in ["fork", "threads"] {
                 let other = report(&program, number, true, &["--backend", backend]);
@@ -181,6 +185,71 @@ fn random_tests_are_the_same_in_c_and_in_rust() {
             }
         }
         let _ = std::fs::remove_file(program);
+        let _ = std::fs::remove_file(reader);
     }
     assert!(weak > 0, "no outcome takes a stale choice");
+}
+
+const WEAK_COMPARISONS: &str = r#"
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#define WEAKLY(x, old, new) atomic_compare_exchange_weak_explicit(&x, &old, new, memory_order_relaxed, memory_order_relaxed)
+static atomic_int x, y;
+static int ask;
+static void *reader(void *p) { (void)atomic_load_explicit(&x, memory_order_relaxed); return p; }
+static void *once(void *p) { int old = 0; WEAKLY(x, old, 1); return p; }
+static void *twice(void *p) {
+  int old = 0, first = WEAKLY(x, old, 2), seen = old;
+  old = 0;
+  int second = WEAKLY(x, old, 2);
+  assert(!ask || first || second || seen || old);
+  return p;
+}
+static void *in_a_loop(void *p) { int old = 0; while (!WEAKLY(y, old, old + 1)) ; return p; }
+static void *five_times(void *p) {
+  for (int i = 0; i < 5; i++) { int old = 0; if (WEAKLY(y, old, 1)) break; }
+  return p;
+}
+int main(int count, char **words) {
+  void *(*all[][3])(void *) = {{reader, once, twice}, {in_a_loop, in_a_loop}, {five_times}};
+  pthread_t threads[3];
+  ask = count > 2;
+  int which = atoi(words[1]);
+  for (int i = 0; i < 3 - which; i++) pthread_create(&threads[i], 0, all[which][i], 0);
+  for (int i = 0; i < 3 - which; i++) pthread_join(threads[i], 0);
+  assert(which != 1 || y == 2);
+}
+"#;
+
+/// Two comparisons may both fail for no reason. A loop that only tries again is not followed through more than one failure, and says
+/// no less for it; one that counts is cut, and the sentence says so.
+#[test]
+fn comparisons_fail_several_times_in_a_row() {
+    if !has("gcc") {
+        return;
+    }
+    let source = folder().join("weak_comparisons.c");
+    std::fs::write(&source, WEAK_COMPARISONS).expect("a program");
+    let program = compile(&source, &[], ["gcc", "g++"]);
+    let cut = |report: &Value| {
+        report["claim"].as_str().is_some_and(|claim| claim.contains("may fail for no reason"))
+    };
+    // None succeeds, or exactly one does: 1 + 6 + 4 + 4 ways to read, counted by hand.
+    let all = report(&program, 0, false, &[]);
+    assert_eq!(
+        (all["verdict"].as_str(), all["states"].as_u64()),
+        (Some("holds"), Some(15)),
+        "{all}"
+    );
+    assert!(!cut(&all), "{all}");
+    let asked = report(&program, 0, true, &[]);
+    assert_eq!(asked["violation"]["kind"], "assertion", "{asked}");
+    let tries_again = report(&program, 1, false, &[]);
+    assert_eq!(tries_again["verdict"], "holds", "{tries_again}");
+    assert!(!cut(&tries_again), "{tries_again}");
+    let counts = report(&program, 2, false, &[]);
+    assert_eq!(counts["verdict"], "holds", "{counts}");
+    assert!(cut(&counts), "{counts}");
 }

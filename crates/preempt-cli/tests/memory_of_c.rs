@@ -51,22 +51,83 @@ fn variables_of_functions_that_have_returned_are_not_used() {
     if !has("gcc") {
         return;
     }
-    let text = |joins: &str| {
+    let text = |number: &str, joins: &str| {
         format!(
             "#include <stdatomic.h>\nstatic pthread_t t; static atomic_int go; static volatile int sink;\n\
-             static void *work(void *p) {{ atomic_load(&go); sink = *(int *)p; return 0; }}\n\
-             static void start(void) {{ int own = 5; pthread_create(&t, 0, work, &own); {joins} }}\n\
+             static void *work(void *p) {{ atomic_load(&go); sink = *({number} *)p; return 0; }}\n\
+             static void start(void) {{ {number} own = 5; pthread_create(&t, 0, work, &own); {joins} }}\n\
              int main(void) {{ start(); atomic_store(&go, 1); return 0; }}\n"
         )
     };
-    for backend in ["restart", "fork"] {
+    for (backend, number) in [("restart", "int"), ("restart", "atomic_int"), ("fork", "int")] {
         let options = ["--backend", backend];
-        let (_, report) = run(&program("keeps_its_frame", &text("pthread_join(t, 0);")), &options);
+        let keeps = program(&format!("keeps_its_{number}"), &text(number, "pthread_join(t, 0);"));
+        let (_, report) = run(&keeps, &options);
         assert_eq!(report["verdict"], "holds", "{report}");
-        let (_, report) = run(&program("loses_its_frame", &text("")), &options);
+        let (_, report) =
+            run(&program(&format!("loses_its_{number}"), &text(number, "")), &options);
         assert_eq!(report["violation"]["kind"], "misuse", "{report}");
         assert!(report["claim"].to_string().contains("has returned"), "{report}");
     }
+    // The thread itself has ended.
+    let text = "#include <stdatomic.h>\nstatic _Atomic(atomic_int *) shared;\n\
+        static void *gives(void *p) { atomic_int own = 42; atomic_store(&shared, &own); return p; }\n\
+        static void *takes(void *p) { atomic_int *it = atomic_load(&shared); if (it) atomic_load(it); return p; }\n\
+        int main(void) { pthread_t a, b; pthread_create(&a, 0, gives, 0); pthread_create(&b, 0, takes, 0);\n\
+          pthread_join(a, 0); pthread_join(b, 0); return 0; }\n";
+    let (_, report) = run(&program("loses_its_stack", text), &[]);
+    assert_eq!(report["violation"]["kind"], "misuse", "{report}");
+}
+
+/// A thread reads a variable of another one, which may not have written it.
+#[test]
+fn variables_of_other_threads_are_written_before_they_are_read() {
+    if !has("gcc") {
+        return;
+    }
+    let text = "#include <stdatomic.h>\nstruct pair { int first, second; };\n\
+        static _Atomic(TYPE *) shared; static atomic_int done; static volatile int sink;\n\
+        static void *gives(void *p) { TYPE own; FIRST; atomic_store(&shared, &own); while (!done) ; return p; }\n\
+        static void *takes(void *p) { TYPE *it; while (!(it = atomic_load(&shared))) ; sink = READ; done = 1; return p; }\n\
+        int main(void) { pthread_t a, b; pthread_create(&a, 0, gives, 0); pthread_create(&b, 0, takes, 0);\n\
+          pthread_join(a, 0); pthread_join(b, 0); return 0; }\n";
+    for (name, kind, first, read, expected) in [
+        ("number", "int", "own = 1", "*it", None),
+        ("no_number", "int", "", "*it", Some("never written")),
+        ("pair", "struct pair", "own.second = 1", "it->second", None),
+        ("half_a_pair", "struct pair", "own.first = 1", "it->second", Some("never written")),
+        ("copied", "struct pair", "own.first = 1", "({ struct pair all = *it; all.first; })", None),
+        ("by_the_library", "int", "sscanf(\"7\", \"%d\", &own)", "*it", None),
+    ] {
+        let text = text.replace("TYPE", kind).replace("FIRST", first).replace("READ", read);
+        let text = format!("#include <stdio.h>\n{text}");
+        let (_, report) = run(&program(&format!("written_{name}"), &text), &[]);
+        match expected {
+            None => assert_eq!(report["verdict"], "holds", "{name}: {report}"),
+            Some(words) => assert!(report["claim"].to_string().contains(words), "{name}: {report}"),
+        }
+    }
+}
+
+/// Two threads free the same list, unordered: what the first leaves in its memory is nothing that the second does.
+#[test]
+fn blocks_are_freed_by_several_threads() {
+    if !has("gcc") {
+        return;
+    }
+    let text = "struct node { struct node *next; long words[4]; };\nstatic struct node *list;\n\
+        static void drop(void) {\n\
+          for (struct node *at = list, *next; at; at = next) { next = at->next; list = next; free(at); } }\n\
+        static void *work(void *p) { drop(); return p; }\n\
+        int main(void) { for (int i = 0; i < 3; i++) {\n\
+            struct node *new = malloc(sizeof *new); new->next = list; new->words[0] = i; list = new; }\n\
+          pthread_t t; pthread_create(&t, 0, work, 0); drop(); pthread_join(t, 0); return 0; }\n";
+    let program = program("freed_by_several", text);
+    let (_, report) = run(&program, &["--races", "off"]);
+    let kind = report["violation"]["kind"].as_str().unwrap_or_default();
+    assert!(["double_free", "use_after_free"].contains(&kind), "{report}");
+    let (_, report) = run(&program, &[]);
+    assert_eq!(report["violation"]["kind"], "data_race", "{report}");
 }
 
 #[test]

@@ -24,8 +24,63 @@ const CORRECT: [&str; 8] =
 const WRONG: [&str; 8] =
     ["safety", "liveness", "infr", "racy", "memory", "locking", "barriers", "helper"];
 
-/// Differences that are understood.
-const EXPLAINED: &[(&str, &str)] = &[];
+/// Loops that never end: with GenMC a loop that waits is an assumption, and what it keeps from going on is no execution.
+const WAITS: &str = "in some execution this loop waits for ever, or its threads never end; GenMC takes it for an assumption, which \
+    blocks that execution";
+/// Programs that are not C.
+const NO_C: &str = "no valid C, or a header that the suite does not bring";
+
+/// Differences that are understood. (What the notes of loops say was read in each program; the two locks of Linux were run with
+/// other orders, too.)
+const EXPLAINED: &[(&str, &str)] = &[
+    ("litmus/W+JW", "one of its variants joins a thread twice, which POSIX leaves undefined"),
+    (
+        "ipr/lock-inplace3",
+        "a thread takes a lock that it holds: GenMC has no execution to its end, and takes none for correct",
+    ),
+    ("saver/loop-peel", WAITS),
+    ("saver/loop-peel2", WAITS),
+    ("saver/spin-2cas", WAITS),
+    ("saver/spin-2cas-const", WAITS),
+    ("saver/spin-cas-onebranch", WAITS),
+    ("saver/spin-cas-res", WAITS),
+    ("saver/spin-cas1", WAITS),
+    ("saver/spin-fai-fail", WAITS),
+    ("saver/spin-fai1", WAITS),
+    ("saver/spin-fai2", WAITS),
+    ("saver/spin-nonnatural", WAITS),
+    ("saver/spin-plain+se", WAITS),
+    ("saver/spin-samecas", WAITS),
+    ("liveness/lamport-deadlock-safe", WAITS),
+    (
+        "data-structures/mcs_spinlock N=2",
+        "`next` is read relaxed, so nothing orders the release of the lock, `locked = 1`, behind the waiting thread's own \
+         `locked = 0`: RC11 allows that this comes last, and the thread waits for ever; GenMC counts no such execution. With \
+         `MAKE_ACCESSES_SC` it holds",
+    ),
+    (
+        "data-structures/qspinlock N=2",
+        "`smp_acquire__after_ctrl_dep` is `atomic_signal_fence`, which C11 gives no effect between threads; GenMC takes it for \
+         `atomic_thread_fence`, and with that it holds",
+    ),
+    (
+        "infr/alloc-invalid-align",
+        "`aligned_alloc(3, …)` returns null, as glibc says, and the program does not look at it",
+    ),
+    ("infr/alloc-invalid-size", "`malloc(-2)` returns null, and the program does not look at it"),
+    (
+        "memory/stack-uninit",
+        "a variable on a stack that was never written is read, which is not looked for",
+    ),
+    (
+        "helper/final0",
+        "the hint `__VERIFIER_final_write` promises something false; hints are left out",
+    ),
+    ("infr/atomic-ops", NO_C),
+    ("infr/memset3", NO_C),
+    ("saver/spin-fmutex", NO_C),
+    ("liveness/wb-maximals+dsa", NO_C),
+];
 
 pub(super) fn table(arguments: &Arguments, work: &Path) -> Result<Table> {
     let mut table =
@@ -79,6 +134,7 @@ fn add(
             }
         }
         let Some((outcome, grade)) = shown else { continue };
+        let name = format!("{name}{}", case.suffix);
         let explained = EXPLAINED.iter().find(|(of, _)| name.ends_with(of)).map(|(_, why)| *why);
         let note = match (grade, explained) {
             (Grade::Correct, _) => String::new(),
@@ -87,7 +143,6 @@ fn add(
         };
         let expected = if is_correct { "holds" } else { "bug" }.to_owned();
         let more = vec![outcome.orders.to_string(), case.executions];
-        let name = format!("{name}{}", case.suffix);
         let row = Row { name, expected, outcome, grade, note, more };
         show(&row);
         rows.push(row);

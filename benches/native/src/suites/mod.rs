@@ -7,7 +7,7 @@ mod sctbench;
 mod sv_comp;
 
 use crate::speed::machine;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use page::Row;
 use std::fs;
 use std::path::PathBuf;
@@ -45,10 +45,15 @@ impl Arguments {
 }
 
 /// Runs the suites and prints the page.
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
+    // Programs are compiled in other folders than this one.
+    let folders = arguments.sctbench.iter_mut().chain(&mut arguments.genmc);
+    for folder in folders.chain(&mut arguments.sv_comp) {
+        *folder = fs::canonicalize(&folder).with_context(|| folder.display().to_string())?;
+    }
     let work = std::env::temp_dir().join(format!("preempt-suites-{}", std::process::id()));
     fs::create_dir_all(&work)?;
-    let text = text(arguments, &work);
+    let text = text(&arguments, &work);
     fs::remove_dir_all(&work)?;
     print!("{}", text?);
     Ok(())

@@ -262,6 +262,8 @@ fn perform(i: &Instruction, atomic: Option<&AtomicUsize>) -> usize {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Spelling {
     C,
+    /// As C, but the main thread reads the atomics by plain accesses at the end, when all other threads have ended.
+    PlainAtTheEnd,
     Cxx,
 }
 
@@ -275,7 +277,7 @@ impl Spelling {
             _ => "seq_cst",
         };
         match self {
-            Spelling::C => format!("memory_order_{name}"),
+            Spelling::C | Spelling::PlainAtTheEnd => format!("memory_order_{name}"),
             Spelling::Cxx => format!("std::memory_order_{name}"),
         }
     }
@@ -292,7 +294,7 @@ impl Spelling {
             let form = if weak { "weak" } else { "strong" };
             let failure = self.order(failure);
             let call = match self {
-                Spelling::C => format!(
+                Spelling::C | Spelling::PlainAtTheEnd => format!(
                     "atomic_compare_exchange_{form}_explicit(&{at}, &seen, {new}, {order}, {failure})"
                 ),
                 Spelling::Cxx => {
@@ -305,26 +307,26 @@ impl Spelling {
             (_, Kind::Compare(expected, new, failure, weak)) => {
                 compare(expected, new, failure, weak)
             }
-            (Spelling::C, Kind::Load) => format!("atomic_load_explicit(&{at}, {order})"),
-            (Spelling::C, Kind::Store(v)) => format!("atomic_store_explicit(&{at}, {v}, {order})"),
-            (Spelling::C, Kind::Add(v)) => {
-                format!("atomic_fetch_add_explicit(&{at}, {v}, {order})")
-            }
-            (Spelling::C, Kind::Swap(v)) => {
-                format!("atomic_exchange_explicit(&{at}, {v}, {order})")
-            }
-            (Spelling::C, Kind::Fence) => format!("atomic_thread_fence({order})"),
             (Spelling::Cxx, Kind::Load) => format!("{at}.load({order})"),
             (Spelling::Cxx, Kind::Store(v)) => format!("{at}.store({v}, {order})"),
             (Spelling::Cxx, Kind::Add(v)) => format!("{at}.fetch_add({v}, {order})"),
             (Spelling::Cxx, Kind::Swap(v)) => format!("{at}.exchange({v}, {order})"),
             (Spelling::Cxx, Kind::Fence) => format!("std::atomic_thread_fence({order})"),
+            (_, Kind::Load) => format!("atomic_load_explicit(&{at}, {order})"),
+            (_, Kind::Store(v)) => format!("atomic_store_explicit(&{at}, {v}, {order})"),
+            (_, Kind::Add(v)) => {
+                format!("atomic_fetch_add_explicit(&{at}, {v}, {order})")
+            }
+            (_, Kind::Swap(v)) => {
+                format!("atomic_exchange_explicit(&{at}, {v}, {order})")
+            }
+            (_, Kind::Fence) => format!("atomic_thread_fence({order})"),
         }
     }
 
     fn header(self) -> &'static str {
         match self {
-            Spelling::C => {
+            Spelling::C | Spelling::PlainAtTheEnd => {
                 "#include <assert.h>\n#include <pthread.h>\n#include <stdatomic.h>\n#include <stdlib.h>\n"
             }
             Spelling::Cxx => {
@@ -353,8 +355,8 @@ fn one(test: &Litmus, ask: &Ask, number: usize, spelling: Spelling) -> String {
     for (location, plain) in test.locations() {
         let kind = match (plain, spelling) {
             (true, _) => "int",
-            (false, Spelling::C) => "atomic_int",
             (false, Spelling::Cxx) => "std::atomic<int>",
+            (false, _) => "atomic_int",
         };
         let _ = writeln!(text, "static {kind} p{number}{location};");
     }
@@ -380,7 +382,7 @@ fn one(test: &Litmus, ask: &Ask, number: usize, spelling: Spelling) -> String {
     for thread in 0..threads {
         let start = format!("p{number}t{thread}");
         let _ = match spelling {
-            Spelling::C => {
+            Spelling::C | Spelling::PlainAtTheEnd => {
                 writeln!(text, " pthread_t t{thread}; pthread_create(&t{thread}, 0, {start}, 0);")
             }
             Spelling::Cxx => writeln!(text, " std::thread t{thread}({start}, nullptr);"),
@@ -388,7 +390,7 @@ fn one(test: &Litmus, ask: &Ask, number: usize, spelling: Spelling) -> String {
     }
     for thread in 0..threads {
         let _ = match spelling {
-            Spelling::C => writeln!(text, " pthread_join(t{thread}, 0);"),
+            Spelling::C | Spelling::PlainAtTheEnd => writeln!(text, " pthread_join(t{thread}, 0);"),
             Spelling::Cxx => writeln!(text, " t{thread}.join();"),
         };
     }
@@ -397,7 +399,10 @@ fn one(test: &Litmus, ask: &Ask, number: usize, spelling: Spelling) -> String {
         let order = (!plain).then_some(Ordering::Relaxed);
         let load = Instruction { kind: Kind::Load, location, order, register: String::new() };
         let location = &load.location;
-        let value = spelling.operation(&load, &format!("p{number}{location}"));
+        let value = match spelling {
+            Spelling::PlainAtTheEnd => format!("*(int *)&p{number}{location}"),
+            _ => spelling.operation(&load, &format!("p{number}{location}")),
+        };
         let _ = writeln!(text, " int m{location} = {value}; (void)m{location};");
         if let Some(value) = ask.get(&format!("mem {location}")) {
             conditions.push(format!("m{location} == {value}"));
