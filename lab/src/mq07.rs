@@ -80,13 +80,16 @@ pub(crate) fn fig1(_options: &Options) -> Result<String> {
     ))
 }
 
+/// A strategy from a seed, which not all use.
+type Seeded = fn(u64) -> Strategy;
+
 /// Seeds of each strategy that draws at random.
 const SEEDS: u64 = 10;
 
 /// Distinct partial orders after so many executions, by strategy.
 pub(crate) fn fig2(_options: &Options) -> Result<String> {
     let limits = [10u64, 30, 100, 300, 1000, 3000, 10_000];
-    let strategies: [(&str, fn(u64) -> Strategy, u64); 6] = [
+    let strategies: [(&str, Seeded, u64); 6] = [
         ("partial orders by bound (icb)", |_| Strategy::PartialOrders, 1),
         ("schedules by bound (icb, nothing remembered)", |_| Strategy::ContextBoundedDfs, 1),
         ("sleep sets, no bound (dfs)", |_| Strategy::SleepSets, 1),

@@ -197,7 +197,7 @@ impl Plot<'_> {
                 .label(&series.name)
                 .legend(move |at| {
                     EmptyElement::at(at)
-                        + DashedPathElement::new([(0, 0), (44, 0)].into_iter(), dash, gap, style)
+                        + DashedPathElement::new([(0, 0), (44, 0)], dash, gap, style)
                         + Polygon::new(marker(number, 22), style.filled())
                 });
             chart.draw_series(points.iter().filter_map(|p| {

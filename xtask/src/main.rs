@@ -7,6 +7,7 @@
 
 mod against;
 mod dependencies;
+mod excerpts;
 mod imports;
 mod setup;
 mod tidy;
@@ -18,7 +19,7 @@ use std::process::Command;
 
 const HELP: &str = "\
 cargo xtask test    install what the tests need, then run every check and every test
-cargo xtask bless   accept the present output of all snapshot tests
+cargo xtask bless   renew the excerpts in the book, accept the present output of all snapshot tests
 cargo xtask tidy    check the repository's own rules
 cargo xtask bench   run the benchmarks against the peers, write benches/*.md
 cargo xtask bench --against REV    compare instructions, memory and answers with those of a revision
@@ -92,6 +93,7 @@ fn report_skips(missing: &[&str], skips: &Path) {
 }
 
 fn bless(root: &Path) -> Result<()> {
+    excerpts::renew(root)?;
     run(Command::new("cargo")
         .args(["test", "--workspace"])
         .env("INSTA_UPDATE", "always")

@@ -6,6 +6,7 @@
 //! does not know and clippy does not report.
 
 use crate::dependencies;
+use crate::excerpts;
 use crate::imports::Modules;
 use crate::words;
 use anyhow::{Context, Result};
@@ -135,6 +136,7 @@ pub(crate) fn complaints(root: &Path) -> Result<Vec<String>> {
     check_arrows(root, &mut complaints)?;
     check_circles(root, &mut complaints)?;
     check_unsafe(root, &mut complaints)?;
+    complaints.extend(excerpts::complaints(root)?);
     complaints.extend(dependencies::complaints(root)?);
     complaints.extend(long_subjects(root));
     Ok(complaints)

@@ -129,11 +129,10 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
         show_whole(&mut claim, &trace, sentence);
         let sources = promela::sources(&model);
         let title = check.model.file.to_string_lossy();
-        let trace = Some(&trace);
-        write(
-            path,
-            &page(&Page { title: &title, claim: &claim, trace, sources: &sources, drawing: None }),
-        )?;
+        let drawing = promela::drawing::along(&model, &check, &trace, &interruptible());
+        let (drawing, trace) = (drawing.as_ref(), Some(&trace));
+        let shown = Page { title: &title, claim: &claim, trace, sources: &sources, drawing };
+        write(path, &page(&shown))?;
     }
     Ok(code)
 }

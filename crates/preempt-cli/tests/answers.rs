@@ -432,3 +432,63 @@ fn a_race_has_a_step() {
     let message = report["violation"]["message"].as_str().expect("a message");
     assert_eq!(message.matches("writes x at").count(), 2, "{message}");
 }
+
+/// A drawing beside a model is in its page, with the values along the counterexample; what is wrong with one is said.
+#[test]
+fn the_page_has_the_drawing_beside_the_model() {
+    let folder = folder("drawing");
+    let (model, page) = (folder.join("m.pml"), folder.join("page.html"));
+    let write = |path: &Path, text: &str| std::fs::write(path, text).expect("a file");
+    let drawing = |inside: &str| {
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\"><text data-text=\"light\"/>{inside}</svg>"
+        )
+    };
+    let written = |model: &Path, options: &[&str]| {
+        let _ = std::fs::remove_file(&page);
+        let output =
+            preempt().arg("check").arg(model).args(options).arg("--html").arg(&page).output();
+        let output = output.expect("preempt runs");
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let text = std::fs::read_to_string(&page).expect("a page");
+        (text, String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    write(
+        &model,
+        "mtype = { red, green };\nmtype light = red;\nbyte x;\n\
+         active proctype p() { light = green; x = 2; light = red; assert(x != 2) }\n",
+    );
+    assert!(written(&model, &[]).0.contains("\"drawing\":null"));
+    let file = folder.join("m.drawing.svg");
+    write(&file, &drawing("<circle data-cx=\"10 * x + 1\"/>"));
+    for options in [&[][..], &["--formula", "[] !(x == 2 && light == red)"]] {
+        let (text, complaints) = written(&model, options);
+        assert_eq!(complaints, "");
+        let values = "\"values\":[[[0,\"red\"],[1,\"green\"],[3,\"red\"]],[[0,1],[2,21]]]";
+        assert!(text.contains(values), "{options:?}: {text}");
+        assert!(text.contains("\"follows\":[[\"cx\",1]]"));
+    }
+    // The same for the trace that was saved.
+    let trace = folder.join("m.trace.json");
+    check(&model, &["--trace", &trace.to_string_lossy()]);
+    let replayed =
+        preempt().arg("replay").arg(&model).arg(&trace).arg("--html").arg(&page).output();
+    assert_eq!(replayed.expect("preempt runs").status.code(), Some(1));
+    assert!(std::fs::read_to_string(&page).expect("a page").contains("[2,21]"));
+    for (inside, wanted, is_drawn) in [
+        ("<circle data-cx=\"nothing\"/>", "line 1: `nothing`: `nothing` is not declared", true),
+        ("<script/>", "line 1: not drawn: a drawing has shapes and texts, and no `script`", false),
+    ] {
+        write(&file, &drawing(inside));
+        let (text, complaints) = written(&model, &[]);
+        assert!(complaints.contains(wanted), "{complaints}");
+        assert_eq!(!text.contains("\"drawing\":null"), is_drawn, "{inside}");
+    }
+    // A Boolean program has variables, and no other expressions.
+    let program = folder.join("b.bp");
+    write(&program, "decl light;\nvoid main() begin light := T; assert(!light); end\n");
+    write(&folder.join("b.drawing.svg"), &drawing(""));
+    let (text, complaints) = written(&program, &[]);
+    assert_eq!(complaints, "");
+    assert!(text.contains("\"values\":[[[0,\"F\"],[2,\"T\"]]]"));
+}

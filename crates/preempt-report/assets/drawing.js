@@ -1,7 +1,8 @@
 // A drawing of a state. Its elements come from a tree that was checked before; values become texts, numbers and classes.
 const drawing = (() => {
   const NAMESPACE = "http://www.w3.org/2000/svg";
-  const isOn = (value) => value !== null && value !== undefined && value !== "" && Number(value) !== 0;
+  // Boolean programs have the values T and F.
+  const isOn = (value) => value !== null && value !== undefined && value !== "F" && Number(value) !== 0;
   const asText = (value) => (value === null || value === undefined ? "–" : Array.isArray(value) ? value.join(" | ") : String(value));
 
   function build({ name, attributes, follows, children }, followers) {

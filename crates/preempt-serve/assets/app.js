@@ -9,7 +9,7 @@ import { showSource } from "./source.js";
 import { dropRows, knowsRows, openLanes, showLanes } from "./lanes.js";
 import { openSteps, processesInView, showSteps } from "./steps.js";
 import { openPreferences, openState, showState, variablesInView } from "./state.js";
-import { checkEvent, openChecks, showProperties } from "./check.js";
+import { checkEvent, offerOptions, openChecks, showProperties } from "./check.js";
 import { openText } from "./edit.js";
 import { openExport } from "./export.js";
 import { showAutomata, showGraph } from "./pictures.js";
@@ -311,7 +311,8 @@ export function toggleTheme() {
 
 async function start() {
   openTheme();
-  const { models } = await ask("models");
+  const { models, options } = await ask("models");
+  offerOptions(options);
   models.forEach((name, at) => {
     const short = shortName(name);
     const option = make("option", "", models.filter((other) => shortName(other) === short).length > 1 ? name : short);

@@ -18,6 +18,39 @@ export function openChecks() {
   });
 }
 
+/** The options of a search, as the command has them, each with what it means. */
+export function offerOptions(list) {
+  $("options-box").hidden = !list?.length;
+  $("options").replaceChildren(...(list ?? []).map(({ name, about, values, value_name }) => {
+    const row = make("label", "option"), words = make("span", "soft", about);
+    let field = make("input");
+    if (values.length) {
+      field = make("select");
+      for (const value of ["", ...values]) {
+        const option = make("option", "", value || "by itself");
+        option.value = value;
+        field.append(option);
+      }
+    } else if (value_name) {
+      field.placeholder = value_name;
+      field.autocomplete = "off";
+    } else {
+      field.type = "checkbox";
+    }
+    field.dataset.option = name;
+    row.append(make("code", "", name), field, words);
+    return row;
+  }));
+}
+
+/** Those that were chosen, with their values. */
+function chosenOptions() {
+  const fields = [...document.querySelectorAll("#options [data-option]")];
+  const value = (field) => (field.type === "checkbox" ? field.checked || null : field.value.trim() || null);
+  const chosen = fields.map((field) => [field.dataset.option, value(field)]).filter(([, known]) => known !== null);
+  return chosen.map(([name, known]) => [name, known === true ? null : known]);
+}
+
 export function openDialog() {
   $("check-problem").textContent = "";
   $("check-dialog").showModal();
@@ -115,7 +148,7 @@ async function start() {
   const body = {
     model: session.model, property: $("property").value, formula: formula || null,
     bound: scope === "bound" ? number("bound") : null, iterate: scope === "iterate",
-    fair: $("fair").checked, ...limits(),
+    fair: $("fair").checked, options: chosenOptions(), ...limits(),
   };
   try {
     await ask("check", body);
@@ -125,9 +158,9 @@ async function start() {
   }
 }
 
-function labelOf({ label, formula, bound, iterate, fair }) {
+function labelOf({ label, formula, bound, iterate, fair, options = [] }) {
   const scope = bound !== null ? `, at most ${many(bound, "preemption")}` : iterate ? ", by preemptions" : "";
-  return (formula ?? label) + scope + (fair ? ", fair" : "");
+  return [(formula ?? label) + scope + (fair ? ", fair" : ""), ...options].join(", ");
 }
 
 /** A check on the page; events may come before the answer that names it. */

@@ -4,6 +4,8 @@ import { act, choicesHere, follow, session } from "./app.js";
 import { askAt, decode } from "./server.js";
 
 const MOST_LABELS = 4;
+// Of more edges the labels cover each other: only those at the state that is pointed at are shown.
+const MOST_LABELLED = 60;
 let automaton = 0, levels = 3, merge = [];
 
 function svg({ width, height, nodes, edges }, label, describe) {
@@ -15,17 +17,25 @@ function svg({ width, height, nodes, edges }, label, describe) {
   picture.append(defs);
   for (const edge of edges) {
     const [a, b, c, d] = edge.curve;
-    picture.append(draw("path", { class: edge.marked ? "edge marked" : "edge", d: `M${a}C${b} ${c} ${d}`, "marker-end": "url(#arrow)" }));
+    picture.append(draw("path", { class: edge.marked ? "edge marked" : "edge", "data-ends": `${edge.from} ${edge.to}`, d: `M${a}C${b} ${c} ${d}`, "marker-end": "url(#arrow)" }));
   }
+  const isDense = edges.length > MOST_LABELLED;
+  picture.classList.toggle("dense", isDense);
   const cut = (text) => (text.length > 28 ? text.slice(0, 27) + "…" : text);
-  for (const { labels, place } of edges) {
-    const text = draw("text", { class: "on" });
+  for (const { labels, place, from, to } of edges) {
+    const text = draw("text", { class: "on", "data-ends": `${from} ${to}` });
     const lines = labels.length > MOST_LABELS ? [...labels.slice(0, MOST_LABELS - 1), `and ${labels.length - MOST_LABELS + 1} more`] : labels;
     lines.forEach((line, at) => text.append(draw("tspan", { x: place[0], y: place[1] + 3 + (at - (lines.length - 1) / 2) * 12 }, cut(line))));
     text.append(draw("title", {}, labels.join("\n")));
     picture.append(text);
   }
-  for (const node of nodes) picture.append(describe(node));
+  nodes.forEach((node, at) => {
+    const element = describe(node);
+    picture.append(element);
+    if (!isDense) return;
+    const show = (isNear) => picture.querySelectorAll(`[data-ends^="${at} "], [data-ends$=" ${at}"]`).forEach((part) => part.classList.toggle("near", isNear));
+    for (const [kind, isNear] of [["pointerenter", true], ["pointerleave", false], ["focus", true], ["blur", false]]) element.addEventListener(kind, () => show(isNear));
+  });
   return picture;
 }
 

@@ -6,7 +6,8 @@
 
 use crate::explorer::{Explorer, Loaded, Refusal, Route};
 use crate::find::{self, Goal};
-use crate::subject::{Evaluate, Question};
+use crate::search_options::{About, SearchOptions};
+use crate::subject::{Evaluate, Question, Subject};
 use crate::walk::Walk;
 use crate::{checks, files, graph, path, show};
 use preempt_core::{ProcessId, System, Trace, changes_between};
@@ -42,7 +43,10 @@ pub(crate) fn answer(
     body: &[u8],
 ) -> Result<Value, Refusal> {
     match question {
-        "models" => Ok(json!({ "models": explorer.names() })),
+        "models" => {
+            let options = explorer.options().map(SearchOptions::shown);
+            Ok(json!({ "models": explorer.names(), "options": options }))
+        }
         "open" => open(explorer, &read(body)?),
         "look" => look(explorer, &read(body)?, true),
         "rows" => look(explorer, &read(body)?, false),
@@ -461,6 +465,9 @@ struct Check {
     /// Megabytes.
     memory: Option<u64>,
     seconds: Option<f64>,
+    /// Options of the search, with their values.
+    #[serde(default)]
+    options: Vec<(String, Option<String>)>,
 }
 
 /// Starts a check.
@@ -479,7 +486,18 @@ fn check(explorer: &Arc<Explorer>, asked: Check) -> Result<Value, Refusal> {
     if asked.memory == Some(0) {
         return Err(Refusal::bad("the memory limit must be a positive number of megabytes"));
     }
+    let request = match explorer.options().filter(|_| !asked.options.is_empty()) {
+        Some(options) => {
+            let about = about(&*subject, &asked);
+            let request = options.request(&asked.options, asked.words(), about);
+            Some(request.map_err(Refusal::bad)?)
+        }
+        None if asked.options.is_empty() => None,
+        None => return Err(Refusal::bad("no options are offered here")),
+    };
     let question = Question {
+        options: asked.options.into_iter().map(words).collect(),
+        request,
         property: asked.property,
         formula: asked.formula,
         bound: asked.bound,
@@ -489,6 +507,33 @@ fn check(explorer: &Arc<Explorer>, asked: Check) -> Result<Value, Refusal> {
     };
     let id = checks::start(explorer, (asked.model, version), subject, question, time)?;
     Ok(json!({ "check": id }))
+}
+
+impl Check {
+    /// What else it asks for, as options.
+    fn words(&self) -> Vec<String> {
+        let bound = self.bound.map(|bound| format!("--bound={bound}"));
+        let flag = |given: bool, name: &str| given.then(|| name.to_string());
+        [bound, flag(self.iterate, "--iterate"), flag(self.fair, "--fair")]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+}
+
+fn words((name, value): (String, Option<String>)) -> String {
+    value.map_or_else(|| name.clone(), |value| format!("{name} {value}"))
+}
+
+/// What a check is about, for the options that depend on it.
+fn about(subject: &dyn Subject, asked: &Check) -> About {
+    let property = asked.property.as_str();
+    match &asked.formula {
+        _ if !subject.has_expressions() => About::Boolean,
+        None if property == "safety" => About::Finite,
+        None if property.starts_with("claim:") => About::Completion,
+        _ => About::Infinite,
+    }
 }
 
 #[derive(Deserialize)]

@@ -29,7 +29,7 @@ pub(crate) fn start(
     let label = known.map_or_else(|| question.property.clone(), |known| known.label);
     let asked = json!({
         "property": question.property, "label": label, "formula": question.formula, "bound": question.bound,
-        "iterate": question.iterate, "fair": question.fair,
+        "iterate": question.iterate, "fair": question.fair, "options": question.options,
     });
     if explorer.running() >= MOST_AT_ONCE {
         let message = "too many checks are running: cancel one first".into();

@@ -5,6 +5,7 @@
 
 use crate::drawing::{self, Picture};
 use crate::path;
+use crate::search_options::SearchOptions;
 use crate::subject::{Evaluate, Mistake, Origin, Subject};
 use crate::walk::{OutOfTime, Walk};
 use preempt_core::System;
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::broadcast;
 
@@ -90,6 +91,7 @@ pub(crate) struct Explorer {
     events: broadcast::Sender<String>,
     running: Mutex<HashMap<u64, Running>>,
     next_check: AtomicU64,
+    options: OnceLock<SearchOptions>,
 }
 
 /// A check under way.
@@ -149,7 +151,18 @@ impl Explorer {
             events: broadcast::channel(256).0,
             running: Mutex::default(),
             next_check: AtomicU64::new(1),
+            options: OnceLock::new(),
         }
+    }
+
+    /// Offers options of a search. The first to be offered count.
+    pub(crate) fn offer(&self, options: SearchOptions) {
+        let _ = self.options.set(options);
+    }
+
+    /// The options of a search that are offered.
+    pub(crate) fn options(&self) -> Option<&SearchOptions> {
+        self.options.get()
     }
 
     /// The events for open pages from now on.

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const MOST_LOOKED_AT: usize = 20_000;
 
 /// How long a graph may be in the making; what is not there by then is said to be missing.
-const LONGEST: Duration = Duration::from_millis(400);
+const LONGEST: Duration = Duration::from_millis(300);
 
 /// Differences that are written into a state.
 const MOST_LINES: usize = 5;

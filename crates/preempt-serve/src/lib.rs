@@ -43,10 +43,12 @@ mod graph;
 mod guard;
 mod http;
 mod path;
+mod search_options;
 mod show;
 mod subject;
 mod walk;
 
+pub use search_options::{About, SearchOption, SearchOptions};
 pub use subject::automata;
 pub use subject::boolean::BooleanFile;
 pub use subject::promela::PromelaFile;
@@ -89,6 +91,12 @@ impl Server {
     /// Where the page is. The address lets in whoever knows it.
     pub fn url(&self) -> String {
         self.guard.url()
+    }
+
+    /// Offers options of a search; by default there are none.
+    pub fn search_options(self, options: SearchOptions) -> Self {
+        self.explorer.offer(options);
+        self
     }
 
     /// Ends [`Server::run`] once it is set.

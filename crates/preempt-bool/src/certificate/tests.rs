@@ -38,7 +38,11 @@ fn is_accepted(text: &str, program: &Program) -> bool {
 fn random_programs_have_certificates_and_damaged_ones_are_refused() {
     let mut random = random(7);
     let (mut holds, mut violated, mut none, mut damaged) = (0, 0, Vec::new(), 0);
-    for seed in 0..300 {
+    // Until 200 programs have a certificate.
+    for seed in 0..2_000 {
+        if holds + violated >= 200 {
+            break;
+        }
         let source = program(seed, seed % 3 == 0);
         if parse(&source, "random.bp", Dialect::Slam).unwrap().0.thread_count() > 3 {
             continue; // It has many states.
@@ -84,7 +88,8 @@ fn random_programs_have_certificates_and_damaged_ones_are_refused() {
         }
     }
     println!("{holds} hold, {violated} violated, {damaged} damaged; none: {none:?}");
-    assert!(holds >= 60 && violated >= 60 && damaged >= 1000, "{holds} {violated} {damaged}");
+    assert!(holds + violated >= 200 && damaged >= 1000, "{holds} {violated} {damaged}");
+    assert!(holds >= 60 && violated >= 60, "{holds} {violated} {damaged}");
     assert!(none.len() < 15, "{none:?}");
 }
 

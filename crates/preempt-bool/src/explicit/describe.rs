@@ -3,7 +3,7 @@
 //! Invariant: what counts as a switch is what the replay of a counterexample (`replay.rs`) counts.
 
 use super::layout::Top;
-use super::machine::{CHOICE_LIMIT, Machine, STACK_LIMIT};
+use super::machine::{CHOICE_LIMIT, Machine, STACK_LIMIT, START};
 use crate::flow::{Mark, Program, VariableId};
 use preempt_core::{
     Describe, Enabled, Fault, FaultKind, ProcessId, Step, Stop, Switch, System, Value, classify,
@@ -47,6 +47,23 @@ impl Describe for Machine<'_> {
     /// The threads begin when `init` has ended: that is no switch.
     fn switch(&self, last: Option<ProcessId>, enabled: &Enabled, step: &Step) -> Switch {
         classify(last.filter(|process| process.index() > 0), enabled, step)
+    }
+
+    fn position(&self, state: &[u8], process: ProcessId) -> Option<(String, u32, String)> {
+        let file = self.program.file.clone();
+        let Some(top) = self.layout.top(state, self.layout.segment(state, process.index())) else {
+            return Some((file, 0, "-end-".into()));
+        };
+        let function = &self.program.functions[top.function];
+        if top.position == START {
+            let line = function.out.iter().flatten().map(|edge| function.edges[*edge].line).min();
+            return Some((file, line.unwrap_or(0), "begins".into()));
+        }
+        let edges =
+            || function.out[top.position as usize].iter().map(|edge| &function.edges[*edge]);
+        let mut texts: Vec<&str> = edges().map(|edge| edge.text.as_str()).collect();
+        texts.dedup();
+        Some((file, edges().map(|edge| edge.line).next()?, texts.join(" / ")))
     }
 
     fn variables(&self, state: &[u8]) -> Vec<(String, Value)> {

@@ -268,6 +268,12 @@ fn path_through_states(text: &str) -> Result<String, String> {
     }
 }
 
+/// The options of `check`, each with its help.
+#[cfg(feature = "serve")]
+pub(crate) fn command_of_check() -> clap::Command {
+    CheckArguments::augment_args(clap::Command::new("check"))
+}
+
 /// Reads a command line.
 pub(crate) fn parse(words: Vec<OsString>) -> Result<Cli, clap::Error> {
     let start = Instant::now();

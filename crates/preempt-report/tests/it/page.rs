@@ -114,3 +114,12 @@ fn a_claim_without_a_trace_has_a_page() {
     });
     assert!(text.contains("data-verdict=\"holds_within_bound\""));
 }
+
+#[test]
+fn the_table_of_keys_in_the_book_is_the_one_definition() {
+    let book =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/reference/keys.md");
+    let book = std::fs::read_to_string(book).unwrap();
+    let table = preempt_report::keys::markdown();
+    assert!(book.ends_with(&table), "the book should end with:\n{table}");
+}

@@ -10,7 +10,7 @@ pub(crate) mod typed;
 
 use preempt_core::{Claim, Fault, ProcessId, Step, SwitchCount, System, TraceStep, Value, Waiting};
 use preempt_report::Source;
-use preempt_verify::{Control, Error};
+use preempt_verify::{Control, Error, Request};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -201,12 +201,16 @@ pub struct Question {
     pub fair: bool,
     /// Memory limit in bytes.
     pub memory: Option<u64>,
+    /// How it is to be searched, beyond all that.
+    pub request: Option<Request>,
+    /// The same as words, for the page.
+    pub options: Vec<String>,
 }
 
 impl Question {
-    fn request(&self) -> preempt_verify::Request {
+    fn request(&self) -> Request {
         use preempt_verify::Preemptions;
-        preempt_verify::Request {
+        Request {
             preemptions: match (self.iterate, self.bound) {
                 (true, last) => Preemptions::Iterate { last },
                 (false, Some(bound)) => Preemptions::AtMost(bound),
@@ -214,7 +218,7 @@ impl Question {
             },
             fair: self.fair,
             memory: self.memory,
-            ..preempt_verify::Request::default()
+            ..self.request.clone().unwrap_or_default()
         }
     }
 }

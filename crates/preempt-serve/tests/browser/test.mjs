@@ -136,7 +136,7 @@ async function history() {
 async function drawn() {
   const page = await open(TRAFFIC);
   const lamp = (where, at) => where.locator("#drawing .lamp, #drawing-scroll .lamp").nth(at).getAttribute("class");
-  const words = (where) => where.locator("#drawing tspan, #drawing-scroll tspan").allInnerTexts();
+  const words = (where) => where.locator("#drawing tspan, #drawing-scroll tspan").allTextContents();
   await page.locator("#tab-drawing").click();
   assert.deepEqual(await words(page), ["red", "red"]);
   assert.equal(await lamp(page, 0), "lamp stop");
@@ -183,6 +183,27 @@ async function drawn() {
   assert.equal(await page.locator("#tab-lanes").getAttribute("aria-selected"), "true");
   writeFileSync(drawing, before);
   await page.locator("#tab-drawing").waitFor();
+  await page.close();
+}
+
+/** How to search: options with their meanings, what does not go together, and what was chosen on the card. */
+async function options() {
+  const page = await open(NO_TURN);
+  await press(page, ["c"]);
+  await page.locator("#options-box summary").click();
+  assert.deepEqual(await page.locator("#options code").allInnerTexts(), ["--first", "--store"]);
+  assert.equal(await page.locator("#options .soft").first().innerText(), "What --first means");
+  await page.locator("[data-option='--store']").selectOption("exact");
+  await page.locator("#check-form button.strong").click();
+  await page.locator("#check-problem", { hasText: "--store=exact is not understood" }).waitFor();
+  // A browser logs every refusal.
+  assert.match(problems.pop(), /status of 400/);
+  await picture(page, "serve-options");
+  await page.locator("[data-option='--store']").selectOption("tree");
+  await page.locator("[data-option='--first']").check();
+  await page.locator("#check-form button.strong").click();
+  await page.locator(".check h3").filter({ hasText: /, --first, --store tree$/ }).waitFor();
+  await page.locator(".check", { hasText: "--store tree" }).locator(".claim[data-verdict=violated]").waitFor();
   await page.close();
 }
 
@@ -261,6 +282,11 @@ async function pictures() {
   console.log(`${drawing.toFixed(0).padStart(6)} ms  graph of 200 processes`);
   assert.ok(drawing < 1000, `${drawing} ms until 200 processes are drawn`);
   assert.match(await text(many, "#graph .bar"), /there are more/);
+  // Its labels would cover each other: those of the state that has the focus are shown.
+  const labels = () => many.locator("#graph svg.dense text.on:visible").count();
+  assert.equal(await labels(), 0);
+  await many.locator("#graph .node.here").focus();
+  assert.ok((await labels()) > 3);
   const drawn = () => many.locator("#graph svg.picture").evaluate((svg) => svg.getBoundingClientRect().width);
   const full = await drawn();
   await many.locator("#graph button", { hasText: "⤢" }).click();
@@ -619,7 +645,7 @@ async function editing() {
 }
 
 try {
-  for (const scenario of [keyboardOnly, history, byHand, drawn, checks, properties, variables, exports, editing, pictures, reloads, otherReaders, failingTest, hostile, crowd]) {
+  for (const scenario of [keyboardOnly, history, byHand, drawn, checks, properties, variables, exports, editing, pictures, reloads, otherReaders, failingTest, hostile, options, crowd]) {
     await scenario();
     console.log(`ok ${scenario.name}`);
   }

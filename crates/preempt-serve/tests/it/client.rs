@@ -1,6 +1,7 @@
 //! A server in this process, and just enough HTTP to ask it anything, proper or not.
 
-use preempt_serve::{BooleanFile, Origin, PromelaFile, Server};
+use preempt_serve::{About, BooleanFile, Origin, PromelaFile, SearchOption, SearchOptions, Server};
+use preempt_verify::{Request, Storage};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -46,10 +47,39 @@ pub(crate) fn folder(name: &str) -> PathBuf {
     folder
 }
 
+/// Two options, and a rule about them.
+fn some_options() -> SearchOptions {
+    let option = |name: &str, values: &[&str], value_name: Option<&str>| SearchOption {
+        name: name.into(),
+        about: format!("What {name} means"),
+        values: values.iter().map(|value| value.to_string()).collect(),
+        value_name: value_name.map(String::from),
+    };
+    let read = |words: &[String], about: About| {
+        let mut request = Request::default();
+        for word in words {
+            match word.as_str() {
+                "--first" => request.first = true,
+                "--store=tree" if about == About::Boolean => {
+                    return Err("--store is for models".into());
+                }
+                "--store=tree" => request.storage = Storage::Tree,
+                "--bound=1" => {}
+                other => return Err(format!("{other} is not understood")),
+            }
+        }
+        Ok(request)
+    };
+    let list =
+        vec![option("--first", &[], None), option("--store", &["exact", "tree"], Some("STORE"))];
+    SearchOptions { list, read: Box::new(read) }
+}
+
 impl Served {
     pub(crate) fn new(origins: Vec<Box<dyn Origin>>) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let server = Server::bind(origins, 0).unwrap().stop(stop.clone());
+        let server = server.search_options(some_options());
         let url = server.url();
         let (port, token) = url.strip_prefix("http://127.0.0.1:").unwrap().split_once('/').unwrap();
         let (port, token) = (port.parse().unwrap(), token.trim_matches('/').to_string());

@@ -496,3 +496,24 @@ fn long_paths_and_many_processes_stay_quick() {
     println!("an action at the end of {} characters of path: {times:?}", path.len());
     assert!(times.iter().all(|time| *time < Duration::from_secs(10)), "{times:?}");
 }
+
+#[test]
+fn threads_of_boolean_programs_stand_at_lines() {
+    let served = Served::examples(&["boolean/bluetooth-2-1.bp"]);
+    let look = |path: &str| served.ask("look", json!({ "model": 0, "path": path }));
+    let at = |look: &Value, pid: usize| {
+        let process = &look["processes"][pid];
+        (process["line"].as_u64().unwrap(), process["text"].as_str().unwrap().to_string())
+    };
+    let start = look("");
+    assert_eq!(at(&start, 0), (10, "pending := 1".into()));
+    // It has no values to choose: what it takes next is its first statement.
+    assert_eq!(at(&start, 1), (22, "pending := pending + 1".into()));
+    assert_eq!(start["standing"][0]["line"], 10);
+    // After `init` the threads are at their first statements.
+    let later = look("0000");
+    assert_eq!(later["followed"], 4, "{later}");
+    assert_eq!(at(&later, 0).1, "-end-");
+    let lines: Vec<u64> = (1..4).map(|pid| at(&later, pid).0).collect();
+    assert!(lines.iter().all(|line| *line >= 20), "{lines:?}");
+}
