@@ -170,3 +170,18 @@ fn a_schedule_is_stepped_through_in_a_debugger() {
     assert!(all.contains("$1 = 0") && all.contains("$2 = 1"), "{all}");
     assert!(all.contains("deposit"), "{all}");
 }
+
+/// Like gcc, `preempt cc` does not link C++ programs; it says what does.
+#[test]
+fn a_cxx_program_names_the_other_command() {
+    if skipped("g++") {
+        return;
+    }
+    let project = project("with-the-wrong-command");
+    let program = project.join("queue");
+    let mut command = preempt();
+    command.args(["cc", "-std=c++20", "queue.cc", "-o"]).arg(&program).current_dir(&project);
+    let output = command.output().expect("preempt runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("`preempt c++`"), "{said}");
+}

@@ -301,7 +301,11 @@ fn shorten(file: &str) -> String {
 /// `float`.
 fn demangle(name: &str) -> String {
     match name.starts_with("_Z") || name.starts_with("_R") {
-        true => addr2line::demangle_auto(name.into(), None).into_owned(),
+        true => {
+            let name = addr2line::demangle_auto(name.into(), None);
+            // The steps say what is done with it: a variable that is initialised when a function is called first.
+            name.strip_prefix("guard variable for ").unwrap_or(&name).to_string()
+        }
         false => name.to_string(),
     }
 }
@@ -331,5 +335,6 @@ mod tests {
             assert_eq!(demangle(name), name);
         }
         assert_eq!(demangle("_ZN5Queue4pushEi"), "Queue::push(int)");
+        assert_eq!(demangle("_ZGVZ6configvE8instance"), "config()::instance");
     }
 }
