@@ -53,7 +53,7 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ("-f 'formula' (alone)", "preempt ltl 'formula' --never"),
     ("-F FILE (alone)", "the same with the formula in the first line of a file"),
     ("-run -noclaim", "--no-claim"),
-    ("-run -noreduce, -DNOREDUCE", "--por off"),
+    ("-run -noreduce, -DNOREDUCE", "--por off --search dfs"),
     ("-run -bfs", "--search bfs --no-acceptance"),
     ("-run -bitstate, -bit", "--store bitstate"),
     ("-run -wN (with -bitstate)", "--bits N"),
@@ -451,13 +451,18 @@ impl Line {
             Job::Generate => line.extend(["simulate".into(), file, "--steps".into(), "0".into()]),
         }
         line.extend(self.flags);
-        if let (Job::Verify, Some(bound)) = (self.job, self.bound) {
-            // Preemptions and depth are counted together in a depth-first search only, as Spin's is.
+        if self.job == Job::Verify {
             let has = |flag: &str| line.iter().any(|word| word == flag);
-            if has("--depth") && !has("--search") {
+            // Spin's search is depth-first. Ours is, too, with reduction; without it a deep violation would be found late.
+            // Preemptions and depth are counted together in a depth-first search only.
+            let goes_deep = match self.bound {
+                None => has("--por") && !self.every && !has("--swarm"),
+                Some(_) => has("--depth"),
+            };
+            if goes_deep && !has("--search") {
                 line.extend(["--search".into(), "dfs".into()]);
             }
-            line.extend(["--bound".into(), bound]);
+            line.extend(self.bound.into_iter().flat_map(|bound| ["--bound".into(), bound]));
         }
         Ok(line)
     }

@@ -78,7 +78,10 @@ fn the_equivalents_are_accepted_by_our_own_command_line() {
 fn switches_of_the_verifier_are_told_from_macros_of_the_model() {
     let check = "preempt check m.pml --trace m.pml.trail --report spin";
     assert_eq!(line("-run -DN=3 m.pml"), format!("{check} -D N=3"));
-    assert_eq!(line("-run -DNP -DNOREDUCE m.pml"), format!("{check} --non-progress --por off"));
+    assert_eq!(
+        line("-run -DNP -DNOREDUCE m.pml"),
+        format!("{check} --non-progress --por off --search dfs")
+    );
     assert_eq!(line("-run -DMEMLIM=512 m.pml"), format!("{check} --memory 512M"));
     assert_eq!(line("-DVECTORSZ=4096 -run m.pml"), check);
     assert!(line("-run -DNOSTUTTER m.pml").contains("`-DNOSTUTTER`"));
