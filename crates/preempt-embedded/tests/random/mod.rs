@@ -166,7 +166,11 @@ fn written(mut maker: Maker) -> String {
             "c_state \"int c_local\" \"Local p{process}\" \"{}\"",
             maker.random.below(2)
         );
-        let body = maker.sequence(2);
+        let mut body = maker.sequence(2);
+        if maker.addresses {
+            // In Spin the memory of a process that has ended holds whatever lies there by then.
+            body.push_str(";\n  end: false");
+        }
         let instances = 1 + maker.random.below(if processes == 1 { 3 } else { 2 });
         _ = writeln!(
             text,
