@@ -16,7 +16,7 @@ use crate::runtime::{Runtime, runtime};
 use crate::shadow::Use;
 use crate::task::CallSite;
 use crate::trouble::Trouble;
-use crate::weak_failures::MOST;
+use crate::weak_failures::Again;
 use preempt_explore::{Action, ObjectId, Operation, Order};
 use std::panic::Location;
 
@@ -153,6 +153,9 @@ pub(crate) fn execute(atomic: Atomic) -> Outcome {
         }
         let call_site = CallSite { pc, address };
         let awaits = action == Action::CompareExchange && runtime.takes_lock(pc);
+        // Before others run: afterwards it is not known any more how this library was entered.
+        let may_fail = atomic.may_fail && !awaits && runtime.run().rules.rc11;
+        let memory = may_fail.then(|| remembered(runtime.me().stack, std::iter::empty())).flatten();
         if action != Action::Store {
             before_read(pc, address, call_site);
         }
@@ -171,7 +174,7 @@ pub(crate) fn execute(atomic: Atomic) -> Outcome {
         runtime.learnt |= runtime.objects.look_at(index);
         let id = runtime.objects.id(index);
         let operation = Operation::new(action, id, operands.0, operands.1, Location::caller());
-        let may_fail = atomic.may_fail && !awaits && may_fail(id, call_site);
+        let may_fail = may_fail && fails_again(id, operands, pc, memory);
         let operation = Operation { may_fail, awaits, ..operation.with_order(order, failure) };
         let seen = perform(operation, call_site);
         let runtime = crate::runtime::runtime();
@@ -213,22 +216,16 @@ pub(crate) fn execute(atomic: Atomic) -> Outcome {
     })
 }
 
-/// Whether the comparison that the running thread is about to make may fail for no reason.
-fn may_fail(id: ObjectId, call_site: CallSite) -> bool {
+/// Whether the comparison that the running thread, which remembers this, is about to make may fail for no reason.
+fn fails_again(id: ObjectId, operands: (u64, u64), pc: usize, memory: Option<u64>) -> bool {
     let runtime = runtime();
     let run = runtime.run();
-    if !run.rules.rc11 {
-        return true;
-    }
     let failures = run.state.failures(run.current, id);
-    let task = runtime.me();
-    // What cannot be looked at may be something else each time.
-    let returns = remembered(task.stack, std::iter::empty())
-        .is_some_and(|memory| task.weak_failures.arrive(id, call_site.pc, failures, memory));
-    if !returns && failures >= MOST {
+    let again = runtime.me().weak_failures.arrive(id, pc, operands, failures, memory);
+    if again == Again::IsLeftOut {
         runtime.run().note_failure();
     }
-    !returns
+    again == Again::Fails
 }
 
 /// Executes a fence.

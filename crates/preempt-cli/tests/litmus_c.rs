@@ -223,7 +223,7 @@ int main(int count, char **words) {
 }
 "#;
 
-/// Two comparisons may both fail for no reason. A loop that only tries again is not followed through more than one failure, and says
+/// Two comparisons may both fail for no reason. A loop that only tries again is not followed through more than two failures, and says
 /// no less for it; one that counts is cut, and the sentence says so.
 #[test]
 fn comparisons_fail_several_times_in_a_row() {
