@@ -66,6 +66,11 @@ fn every_search_agrees_beside_claims_with_c() {
     agree("random-claim", random::model_with_changing_claim);
 }
 
+#[test]
+fn every_search_agrees_where_c_keeps_addresses() {
+    agree("random-addresses", random::model_with_addresses);
+}
+
 fn agree(name: &str, model: fn(u64) -> String) {
     if !preempt_testing::peers(&["cc"]) {
         return;
