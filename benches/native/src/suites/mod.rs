@@ -30,6 +30,9 @@ pub(crate) struct Arguments {
     /// Seconds for each search for a bug of SCTBench
     #[arg(long, default_value_t = 60)]
     bug_seconds: u64,
+    /// Seconds for another one, at random, for a bug of SCTBench that was not found
+    #[arg(long, default_value_t = 600)]
+    random_seconds: u64,
     /// Of SV-COMP's family pthread-wmm, which has 898 programs of one form: only each N-th
     #[arg(long, default_value_t = 9, value_name = "N")]
     each: usize,
@@ -69,12 +72,13 @@ fn text(arguments: &Arguments, work: &std::path::Path) -> Result<String> {
         "# Published suites of C and C++ programs\n\n\
          Made by `cargo run --release -p bench-native -- suites --sctbench DIR --genmc DIR --sv-comp DIR > benches/C-PROGRAMS.md` \
          on {}. The suites are not part of this repository. Each program is compiled by `preempt cc -g`; a search has {} seconds, \
-         one for a bug of SCTBench {}. CPU seconds are those of all processes that search: one samples beside the search by \
+         one for a bug of SCTBench {}, and then one at random {}. CPU seconds are those of all processes that search: one samples beside the search by \
          bounds. *Correct*: our verdict is the suite's. *Wrong*: it is another one. *Unknown*: a limit was reached, or the \
          program does what is refused.\n\n",
         machine(),
         arguments.seconds,
-        arguments.bug_seconds
+        arguments.bug_seconds,
+        arguments.random_seconds
     );
     text.push_str(&page::summary(&tables));
     for table in &tables {

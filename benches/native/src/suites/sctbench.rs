@@ -39,7 +39,7 @@ pub(super) fn table(arguments: &Arguments, work: &Path) -> Result<Table> {
             continue;
         }
         let outcome = match sources(&folder, &listed) {
-            Some(sources) => run(sources, arguments.bug_seconds, work)?,
+            Some(sources) => hunt(&sources, arguments, work)?,
             None => {
                 Outcome { verdict: "-".into(), kind: OutcomeKind::NotBuilt, ..Outcome::default() }
             }
@@ -59,7 +59,7 @@ pub(super) fn table(arguments: &Arguments, work: &Path) -> Result<Table> {
         if !arguments.is_asked(&name) {
             continue;
         }
-        let outcome = run(vec![source], arguments.seconds, work)?;
+        let outcome = run(&[source], "", arguments.seconds, work)?;
         let grade = match outcome.kind {
             OutcomeKind::Violated => Grade::Wrong,
             OutcomeKind::Holds => Grade::Correct,
@@ -137,13 +137,24 @@ fn correct(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-fn run(sources: Vec<PathBuf>, seconds: u64, work: &Path) -> Result<Outcome> {
+/// Looks for a bug in the usual order, and where that does not get to it at random.
+fn hunt(sources: &[PathBuf], arguments: &Arguments, work: &Path) -> Result<Outcome> {
+    let usual = run(sources, "", arguments.bug_seconds, work)?;
+    if usual.kind != OutcomeKind::Unknown || arguments.random_seconds == 0 {
+        return Ok(usual);
+    }
+    let mut random = run(sources, "--search random", arguments.random_seconds, work)?;
+    random.sentence = format!("by `--search random`: {}", random.sentence);
+    Ok(random)
+}
+
+fn run(sources: &[PathBuf], way: &str, seconds: u64, work: &Path) -> Result<Outcome> {
     let text = fs::read_to_string(&sources[0]).unwrap_or_default();
     let program = Program {
         arguments: arguments_in(&text).into_iter().map(Into::into).collect(),
-        sources,
+        sources: sources.to_vec(),
         flags: vec!["-fpermissive".into()],
-        search: format!("--races off --time {seconds}s"),
+        search: format!("--races off {way} --time {seconds}s"),
     };
     check(&program, work)
 }
