@@ -1,7 +1,7 @@
 //! Drawings of states: an SVG file of the user's, in which texts, classes and places follow expressions.
 //!
 //! An attribute that begins with `data-` has expressions of the model, [`ATTRIBUTES`] says which there are. What is
-//! drawn is the file's shapes and texts only: the file is read here, once, into a [tree](Scene) of elements that are known
+//! drawn is the file's shapes and texts only: the file is read here, once, into a tree of elements that are known
 //! to show and to do nothing else, and the pages build their elements from that tree and never from the file. So a
 //! drawing cannot run a script, load anything, or change the page around it. What the tree cannot have is a mistake with
 //! its line, not something that is left out silently; elements and attributes of other namespaces, which editors of
