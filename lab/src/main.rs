@@ -8,6 +8,7 @@
 
 #[path = "../../crates/preempt/tests/bodies/mod.rs"]
 mod bodies;
+mod card;
 mod example;
 mod hf_fig10;
 mod hf_first;
@@ -105,6 +106,11 @@ const TABLES: &[Table] = &[
         name: "lmp09-table1",
         about: "eager and lazy translation of permutations (LMP09 Table 1)",
         run: lmp09::table1,
+    },
+    Table {
+        name: "card",
+        about: "seconds by states, on the processor and on a graphics card",
+        run: card::run,
     },
 ];
 
