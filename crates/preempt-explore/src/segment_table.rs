@@ -283,7 +283,9 @@ impl Observer for SegmentTable {
             Some(known) if *known.effects == *effects && same_next(&known.next, &next) => Ok(()),
             Some(known) => Err(Mismatch {
                 expected: describe(&known.effects, &known.next),
-                found: describe(effects, &next) + &difference(&known.next, &next),
+                found: describe(effects, &next)
+                    + &difference(&known.next, &next)
+                    + &difference_before(&known.effects, effects),
                 assigned: match same_next(&known.next, &next) {
                     true => assigned_otherwise(&known.effects, effects),
                     false => Vec::new(),
@@ -354,6 +356,26 @@ fn difference(known: &Next, next: &Next) -> String {
     }
 }
 
+/// What is different about what was done before.
+fn difference_before(known: &[Effect], effects: &[Effect]) -> String {
+    let same = known.iter().zip(effects).take_while(|(a, b)| a == b).count();
+    match (known.get(same), effects.get(same)) {
+        (None, None) => String::new(),
+        (Some(Effect::Assign(a, v)), Some(Effect::Assign(b, w))) if a == b => {
+            format!(", after a plain write of {w} instead of {v}")
+        }
+        (_, Some(Effect::Assign(_, value))) => format!(", after a plain write of {value}"),
+        (Some(Effect::Assign(_, value)), _) => format!(", without a plain write of {value}"),
+        (_, Some(Effect::Access(..) | Effect::AccessEnd(..))) => {
+            ", after other reads or writes of plain memory".into()
+        }
+        (Some(Effect::Access(..) | Effect::AccessEnd(..)), _) => {
+            ", without some reads or writes of plain memory".into()
+        }
+        _ => ", after something else".into(),
+    }
+}
+
 fn describe(effects: &[Effect], next: &Next) -> String {
     let end = match next {
         Next::Operation(o) => format!("{} at {}", o.action.name(), o.site),
@@ -377,4 +399,25 @@ pub(crate) fn lost<P: Program>(session: &mut Session<'_, P>) -> Halt {
         assigned: Vec::new(),
     };
     session.check(Ending::Nondeterminism(mismatch)).unwrap_or(Halt::Failure)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_done_otherwise_before_the_same_operation_is_said() {
+        let (x, y) = (ObjectId(1), ObjectId(2));
+        let (five, seven) = (Effect::Assign(x, 5), Effect::Assign(x, 7));
+        let begin = Effect::Create(y, 0);
+        for (known, now, words) in [
+            (vec![begin], vec![begin], ""),
+            (vec![begin, five], vec![begin, seven], ", after a plain write of 7 instead of 5"),
+            (vec![begin], vec![begin, five], ", after a plain write of 5"),
+            (vec![begin, five], vec![begin], ", without a plain write of 5"),
+            (vec![begin], vec![Effect::AddSender(y)], ", after something else"),
+        ] {
+            assert_eq!(difference_before(&known, &now), words, "{known:?} {now:?}");
+        }
+    }
 }
