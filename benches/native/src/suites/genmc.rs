@@ -132,10 +132,11 @@ fn add(
         let Some((outcome, grade)) = shown else { continue };
         let name = format!("{name}{}", case.suffix);
         let explained = EXPLAINED.iter().find(|(of, _)| name.ends_with(of)).map(|(_, why)| *why);
-        let note = match (grade, explained) {
-            (Grade::Correct, _) => String::new(),
-            (_, Some(why)) => why.to_owned(),
-            (_, None) => outcome.sentence.clone(),
+        let (grade, note) = match (grade, explained) {
+            (Grade::Correct, _) => (grade, String::new()),
+            (Grade::Wrong, Some(why)) => (Grade::Explained, why.to_owned()),
+            (_, Some(why)) => (grade, why.to_owned()),
+            (_, None) => (grade, outcome.sentence.clone()),
         };
         let expected = if is_correct { "holds" } else { "bug" }.to_owned();
         let more = vec![outcome.orders.to_string(), case.executions];

@@ -73,7 +73,8 @@ fn text(arguments: &Arguments, work: &std::path::Path) -> Result<String> {
          Made by `cargo run -p bench-native -- suites --sctbench DIR --genmc DIR --sv-comp DIR --seconds 5 > benches/C-PROGRAMS.md` \
          on {}. The suites are not part of this repository. Each program is compiled by `preempt cc -g`; a search has {} seconds, \
          one for a bug of SCTBench {}, and then one at random {}. CPU seconds are those of all processes that search: one samples beside the search by \
-         bounds. *Correct*: our verdict is the suite's. *Wrong*: it is another one. *Unknown*: a limit was reached, or the \
+         bounds. *Correct*: our verdict is the suite's. *Different, explained*: it is another one, and the note says why. *Wrong*: it is another \
+         one. *Unknown*: a limit was reached, or the \
          program does what is refused.\n\n",
         machine(),
         arguments.seconds,

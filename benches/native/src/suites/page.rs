@@ -7,6 +7,8 @@ use std::fmt::Write as _;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Grade {
     Correct,
+    /// Another one, for a reason that is known.
+    Explained,
     Wrong,
     Unknown,
     NotBuilt,
@@ -45,17 +47,18 @@ impl Table {
 /// The summary of all suites, as a table.
 pub(crate) fn summary(tables: &[Table]) -> String {
     let mut text = String::from(
-        "| suite | correct | wrong | unknown | not built | CPU seconds |\n|---|---:|---:|---:|---:|---:|\n",
+        "| suite | correct | different, explained | wrong | unknown | not built | CPU seconds |\n\
+         |---|---:|---:|---:|---:|---:|---:|\n",
     );
     for table in tables.iter().filter(|table| table.rows.is_some()) {
         let seconds: f64 = table.rows.iter().flatten().map(|row| row.outcome.seconds).sum();
-        let [correct, wrong, unknown, not_built] =
-            [Grade::Correct, Grade::Wrong, Grade::Unknown, Grade::NotBuilt]
+        let [correct, explained, wrong, unknown, not_built] =
+            [Grade::Correct, Grade::Explained, Grade::Wrong, Grade::Unknown, Grade::NotBuilt]
                 .map(|grade| table.count(grade));
         let title = table.title;
         let _ = writeln!(
             text,
-            "| {title} | {correct} | {wrong} | {unknown} | {not_built} | {seconds:.0} |"
+            "| {title} | {correct} | {explained} | {wrong} | {unknown} | {not_built} | {seconds:.0} |"
         );
     }
     text
