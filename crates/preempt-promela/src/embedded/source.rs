@@ -352,7 +352,7 @@ impl Writer<'_> {
 const CALL: &str = r"
 int preempt_call(const int *what, int *globals, uchar *tracked, int *locals, uchar *own, int *value,
                  const char **text, size_t *length) {
-    static int used;
+    static int preempt_used;
     sigjmp_buf way_out;
     int me = what[1], count = what[4];
     const int *identity = what + 5;
@@ -369,8 +369,8 @@ int preempt_call(const int *what, int *globals, uchar *tracked, int *locals, uch
     preempt_load_globals(globals);
     now._nr_pr = what[2];
     preempt_load_tracked(tracked);
-    memset(preempt_memory, 0, used * sizeof *preempt_memory);
-    used = 0;
+    memset(preempt_memory, 0, preempt_used * sizeof *preempt_memory);
+    preempt_used = 0;
     for (int i = 0; i < count; i++) {
         int id = identity[2 * i], type = identity[2 * i + 1];
         union preempt_memory *p = &preempt_memory[id];
@@ -380,7 +380,7 @@ int preempt_call(const int *what, int *globals, uchar *tracked, int *locals, uch
         b += size;
         ((P0 *) p)->_pid = id;
         ((P0 *) p)->_t = type;
-        used = id + 1;
+        preempt_used = id + 1;
     }
     _this = (uchar *) &preempt_memory[me < 0 ? 256 : me];
     preempt_fragments[what[0]](value);
