@@ -9,7 +9,6 @@
 const NOT_YET_READ: &[&str] = &[
     "crates/preempt/",
     "crates/preempt-bool/",
-    "crates/preempt-c-runtime/",
     "crates/preempt-check/",
     "crates/preempt-cluster/",
     "crates/preempt-disk/",

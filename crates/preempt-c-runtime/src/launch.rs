@@ -59,7 +59,7 @@ unsafe fn copy(runtime: *mut Runtime, begin: fn(*mut Runtime), body: extern "C" 
 }
 
 /// # Safety
-/// On the launcher's stack; nobody else uses the runtime.
+/// It runs on the launcher's stack, and no other code uses the runtime meanwhile.
 unsafe fn one(runtime: *mut Runtime) {
     // SAFETY: as the caller's; each borrow ends before the program runs.
     unsafe {
