@@ -115,7 +115,7 @@ pub(crate) fn translated(
 ) -> Finding {
     let mut finding = Finding::unknown();
     let bounds = match options.switches {
-        // Who chose no method expects the fewest switches.
+        // A caller that chose no method expects the fewest switches.
         Switches::AtMost(k) if options.method.is_some() => k..=k,
         other => 0..=other.most(),
     };

@@ -1,4 +1,4 @@
-//! Concurrent recursive Boolean programs: who can reach what within k context switches.
+//! Concurrent recursive Boolean programs: what they can reach within k context switches.
 //!
 //! [`parse`] reads a program, [`check`] answers whether its target is reachable, [`sequentialize`]
 //! prints the sequential program that the paper's translations make of it.

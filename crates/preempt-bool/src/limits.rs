@@ -1,4 +1,4 @@
-//! When to give up, and to whom progress is reported.
+//! When to give up, and where progress is reported.
 
 use preempt_core::Stop;
 use std::cell::Cell;
@@ -25,7 +25,7 @@ pub struct Limits<'a> {
     pub memory_bytes: Option<u64>,
     /// Wall-clock time.
     pub time: Option<Duration>,
-    /// Set by somebody else to stop the search.
+    /// Set from outside to stop the search.
     pub interrupt: Option<&'a AtomicBool>,
     /// Told about progress a few times per second.
     pub progress: Option<&'a dyn Fn(&Progress)>,

@@ -252,7 +252,7 @@ impl Proof<'_> {
         Ok(during_init)
     }
 
-    /// The local variables with which an activation that nobody called can begin.
+    /// The local variables with which an activation without a caller can begin.
     fn first_locals(&self, function: usize) -> Option<Vec<Vec<u32>>> {
         let definition = &self.program.functions[function];
         let live = self.liveness.at(function, definition.entry);

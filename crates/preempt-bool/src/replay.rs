@@ -1,4 +1,4 @@
-//! A plain interpreter that runs a counterexample step by step before anybody sees it.
+//! A plain interpreter that runs a counterexample step by step before it is shown.
 //!
 //! It shares the flow graphs with the engines and nothing else: states are ordinary values, every
 //! step is checked to be possible, and the last one must arrive at a target.

@@ -216,7 +216,7 @@ pub(crate) fn allocated(runtime: &mut Runtime, address: usize, size: usize, pc: 
     freed(runtime, address, size.min(MOST), pc);
 }
 
-/// Memory was freed: that is a write to all of it that anybody uses.
+/// Memory was freed: that is a write to every part of it that a thread has used.
 pub(crate) fn freed(runtime: &mut Runtime, address: usize, size: usize, pc: usize) {
     if runtime.single_threaded {
         return;

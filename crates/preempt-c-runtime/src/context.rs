@@ -94,7 +94,7 @@ const SHARED: std::ops::Range<usize> = 0x18..0x40;
 /// A new thread-local block like that of a new thread, or why there is none.
 pub(crate) fn new_block(main: usize) -> Result<usize, &'static str> {
     // SAFETY: both functions are glibc's own, found by name; they are called as glibc calls them
-    // when it makes a thread. The head of the block belongs to whoever allocated it.
+    // when it makes a thread. The head of the block belongs to the code that allocated it.
     unsafe {
         let allocate = libc::dlsym(libc::RTLD_DEFAULT, c"_dl_allocate_tls".as_ptr());
         if allocate.is_null() {

@@ -1,7 +1,7 @@
 //! One execution under control: from a thread's call to the strategy and back.
 //!
 //! A thread runs until it stands before a visible operation. [`operation`] tells the strategy what
-//! the thread did since its last one, asks who goes next, and gives the processor to that thread if
+//! the thread did since its last one, asks which thread runs next, and gives the processor to it if
 //! it is another one. A spawned thread runs up to its first operation before its parent goes on,
 //! exactly as in the runtime for Rust tests, so the same algorithm has the same graphs.
 
@@ -97,7 +97,7 @@ impl Runtime {
         thread != ThreadId::MAIN && self.run().state.thread(thread).status == Status::Starting
     }
 
-    /// Asks who goes next. `None` if the execution is over.
+    /// Asks which thread runs next. `None` if the execution is over.
     fn schedule(&mut self) -> Option<ThreadId> {
         if self.run().is_running_on() && !self.run().is_probing() {
             // Whether the loop waits is known now.

@@ -1,6 +1,6 @@
 //! How the program's calls come in.
 //!
-//! [`SELECTOR`] tells whose code runs: the program's, or this library's. The kernel reads the same
+//! [`SELECTOR`] tells which code runs: the program's, or this library's. The kernel reads the same
 //! byte (`kernel.rs`): while the program runs, its system calls are reported to us. A function of
 //! the C library that is called while it is not the program's turn (by the dynamic loader, by the
 //! search itself, or in a program that was started without `preempt run`) is handed on.
@@ -11,12 +11,12 @@
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
-/// Code of the search or of nobody: system calls pass.
+/// Any code but that of the program under control, such as the search: system calls pass.
 pub(crate) const SEARCH: u8 = 0;
 /// Code of the program under control: system calls are reported.
 pub(crate) const PROGRAM: u8 = 1;
 
-/// Whose code runs now.
+/// Which code runs now.
 pub(crate) static SELECTOR: AtomicU8 = AtomicU8::new(SEARCH);
 
 /// The stack pointer with which the program has called this library last; 0 once it was looked at.
@@ -31,7 +31,7 @@ pub(crate) fn is_program() -> bool {
     SELECTOR.load(Ordering::Relaxed) == PROGRAM
 }
 
-/// Sets whose code runs.
+/// Sets which code runs.
 #[inline(always)]
 pub(crate) fn select(whose: u8) {
     SELECTOR.store(whose, Ordering::Relaxed);

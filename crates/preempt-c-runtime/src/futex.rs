@@ -1,9 +1,10 @@
 //! `syscall(SYS_futex, …)`: what semaphores and waiting atomics of C++ are made of.
 //!
 //! The kernel looks at the word and starts to wait in one indivisible step. Here that is a lock of
-//! our own per address, taken by both sides; nobody else runs while it is held, because everything
+//! our own per address, taken by both sides; no other thread runs while it is held, because everything
 //! inside is urgent, so it adds no scheduling points beyond its first. Both begin with a full barrier, as
-//! Linux promises: what a thread has stored before it calls is seen by whoever looks after their call.
+//! Linux promises: what a thread has stored before its call is seen by every thread that looks after a
+//! later call of its own.
 
 use crate::atomics::fence;
 use crate::clock::{due_after, due_at, wait_until};

@@ -339,5 +339,5 @@ fn outside(runtime: &mut Runtime, name: &str, pc: usize) {
     runtime.restart();
 }
 
-/// Whose turn it is does not change by a call of the kernel.
+/// The kernel reads the selector, too: its value for the program must be the one that reports system calls.
 const _: () = assert!(PROGRAM == 1, "the kernel blocks system calls where the selector is 1");

@@ -59,7 +59,7 @@ unsafe fn copy(runtime: *mut Runtime, begin: fn(*mut Runtime), body: extern "C" 
 }
 
 /// # Safety
-/// On the launcher's stack; nobody else uses the runtime.
+/// Call it on the launcher's stack, while no other code uses the runtime.
 unsafe fn one(runtime: *mut Runtime) {
     // SAFETY: as the caller's; each borrow ends before the program runs.
     unsafe {

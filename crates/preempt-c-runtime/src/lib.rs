@@ -7,7 +7,7 @@
 //!
 //! - each thread is a coroutine with a real thread-local block of its own (`context.rs`, `task.rs`),
 //!   and runs until it stands before a visible operation (`control.rs`);
-//! - who goes next is decided by the strategies of `preempt-explore`, the same as for Rust tests;
+//! - which thread runs next is decided by the strategies of `preempt-explore`, as for Rust tests;
 //! - an execution is repeated in the same process, in a forked one, or on real threads
 //!   (`launch.rs`); the three must agree on every count, which the tests check.
 //!

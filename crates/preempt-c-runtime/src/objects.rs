@@ -1,6 +1,6 @@
 //! Synchronisation objects and atomics, by their addresses.
 //!
-//! The strategy names an object by who created it and when, which must be the same in all
+//! The strategy names an object by the thread that created it and by when, which must be the same in all
 //! executions. A C program does not say when a statically initialised mutex comes to be, so the main
 //! thread creates all known objects at the very beginning. An address that turns up for the first
 //! time is added to the list, and the exploration begins again.

@@ -1,7 +1,8 @@
 //! A program that is started by itself, without a search: whether it makes threads.
 //!
 //! A test that does what cannot be searched, such as asking another host, may be run once as it is if
-//! it has one thread. Whoever starts it so names a file, and finds it there if the test made a thread.
+//! it has one thread. The process that starts it so names a file, and finds it there if the test made
+//! a thread.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,7 +15,7 @@ pub(crate) fn thread_is_made() {
     static KNOWN: AtomicBool = AtomicBool::new(false);
     if !KNOWN.swap(true, Ordering::Relaxed)
         && let Some(path) = std::env::var_os(VARIABLE)
-        // Whoever waits for the file counts a test that cannot write it as one that failed to say.
+        // The process that looks for the file counts a test that cannot write it as one that failed to say.
         && std::fs::write(path, b"1").is_err()
     {
         crate::raw::fail("preempt: that a thread is made cannot be told\n");

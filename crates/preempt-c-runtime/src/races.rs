@@ -12,7 +12,7 @@ use std::panic::Location;
 const CELLS: u32 = 1 << 31;
 
 /// Records an access for the strategy if it could race. An atomic one was made by the operation that has just been executed:
-/// whoever acquires what that has released comes after it.
+/// a thread that acquires what that operation has released comes after the access.
 pub(crate) fn note(runtime: &mut Runtime, address: usize, size: usize, how: Use, pc: usize) {
     let atomic = matches!(how, Use::AtomicRead | Use::AtomicWrite);
     record(runtime, address, size, (how, atomic), pc);

@@ -143,7 +143,7 @@ pub(crate) fn futex_wait_for(word: *const u32, value: u32, patience: std::time::
     unsafe { syscall(libc::SYS_futex, arguments) };
 }
 
-/// Wakes everybody who waits for a word.
+/// Wakes all threads that wait for a word.
 pub(crate) fn futex_wake(word: *const u32) {
     // SAFETY: as above.
     unsafe { syscall(libc::SYS_futex, [word as usize, 1, i32::MAX as usize, 0, 0, 0]) };

@@ -1,11 +1,11 @@
-//! What is known about each piece of memory: who uses it, and how.
+//! What is known about each piece of memory: which threads use it, and how.
 //!
 //! Two accesses race if they touch the same byte, one writes, and neither happens before the other.
 //! The strategy finds races by vector clocks over *cells*; this module divides memory into cells and
 //! keeps away from the strategy what cannot race. A cell is the largest piece that all accesses so
 //! far have used as a whole: 8, 4, 2 or 1 bytes of an aligned 8-byte granule.
 //!
-//! Memory that only one thread uses, or that nobody writes to once there are several threads, is not
+//! Memory that only one thread uses, or that no thread writes to once there are several, is not
 //! recorded. That is knowledge about all executions: when it turns out to be wrong, it is corrected
 //! and the exploration begins again ([`Learnt`]).
 
@@ -91,7 +91,7 @@ pub(crate) struct Shadow {
     writers: FxHashMap<(u32, usize), Vec<(u32, u32)>>,
     writer_count: u32,
     segment: u32,
-    /// What has changed the table since somebody asked, if anybody does.
+    /// The accesses that have changed the table since they were last taken, if they are wanted.
     facts: Option<Vec<Fact>>,
     /// Places of accesses that were found to race, when races are no errors.
     racy: FxHashSet<usize>,
@@ -172,7 +172,7 @@ impl Shadow {
             changed = true;
             if granule.user == NOBODY {
                 granule.user = by + 1;
-                // Who has allocated it was not asked yet.
+                // Which thread has allocated it was not looked at before.
                 new |= arena::is_of_another(address, by);
             } else {
                 granule.user = SEVERAL;
@@ -335,7 +335,7 @@ impl Shadow {
         cell
     }
 
-    /// Whether anybody was seen to use this granule.
+    /// Whether a thread was seen to use this granule.
     #[inline]
     pub(crate) fn is_known(&self, address: usize) -> bool {
         self.index.contains_key(&(address >> 3))

@@ -282,7 +282,7 @@ pub(crate) fn restore_block(block: usize) {
     let mut rest = &saved[..];
     for (offset, size) in locals() {
         let (part, more) = rest.split_at(size);
-        // SAFETY: saved from there; nobody runs on this block now.
+        // SAFETY: saved from there; no thread runs on this block now.
         unsafe { std::ptr::copy_nonoverlapping(part.as_ptr(), (block - offset) as *mut u8, size) };
         rest = more;
     }

@@ -1,4 +1,4 @@
-//! The token that threads of the operating system hand around: whoever has it runs.
+//! The token that threads of the operating system hand around: the thread that has it runs.
 
 use crate::raw;
 use crate::runtime::runtime;

@@ -87,7 +87,7 @@ impl Processes {
 impl Workers for Processes {
     fn hand_out(&mut self, path: Vec<Move>) {
         let count = self.running.len() * SLOTS;
-        // One for everybody before a second one for anybody.
+        // Each worker gets one before any gets a second one.
         let order =
             (0..count).map(|nth| nth % self.running.len() * SLOTS + nth / self.running.len());
         let mut free =

@@ -4,7 +4,7 @@
 //!
 //! Nodes are recycled: between a thread's look at the top of the stack and its compare-and-swap,
 //! another pops that node, pops the one below, and pushes the first one back. The compare-and-swap
-//! succeeds, and puts a node on the stack that somebody else owns. A counter beside the pointer
+//! succeeds, and makes the top of the stack a node that another thread owns. A counter beside the pointer
 //! cures it.
 
 use preempt_check::{Check, Options, Search};
@@ -115,7 +115,7 @@ impl System for Stack {
                 state[at + 5] = 0;
                 finish(state, at);
             }
-            // Somebody was faster: again from the start.
+            // Another thread was faster: again from the start.
             _ => state[at + 1] = 0,
         }
         Outcome::Done

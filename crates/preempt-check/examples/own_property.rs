@@ -49,7 +49,7 @@ impl Property for AtMostInARow {
     }
 }
 
-/// Two processes that take turns if they like: state is whose turn it was, and how often each moved.
+/// Two processes that take turns if they like. The state is which one moved last, and how often each moved.
 struct Turns;
 
 impl System for Turns {

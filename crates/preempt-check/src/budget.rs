@@ -1,4 +1,4 @@
-//! How much a search may spend, and to whom it reports.
+//! How much a search may spend, and where it reports its progress.
 //!
 //! One object for all limits, polled by every search once per state: memory, time, an interrupt
 //! flag, and a progress report about ten times a second. Reaching a limit is an answer

@@ -317,7 +317,7 @@ fn searches_agree_with_the_truth() {
     assert!(seen.found * 100 >= seen.violated * 98, "{seen:?}");
 }
 
-/// Marks hold small numbers of processes in bits and larger ones elsewhere; nobody may notice.
+/// Marks hold small numbers of processes in bits and larger ones elsewhere; no answer depends on it.
 #[test]
 fn numbers_of_processes_do_not_matter() {
     for seed in 0..200 {

@@ -15,7 +15,7 @@ use preempt_ltl::{parse, translate};
 use std::collections::{BTreeMap, BTreeSet};
 use tiny::{Random, sized};
 
-/// A state and who moved last.
+/// A state and the process that moved last.
 type Node = (Vec<u8>, Option<u16>);
 
 /// Fewest preemptions, then steps, to every node; relaxed until nothing changes.

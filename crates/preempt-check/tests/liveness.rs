@@ -94,7 +94,7 @@ fn search<S: System>(system: &S, scheme: Scheme) -> Finding {
         match &together.counterexample {
             Some(found) => {
                 check_lasso(system, &found.steps, found.cycle_start.expect("a cycle"));
-                // Whoever expands the states, one thread searches.
+                // Whichever threads expand the states, one searches.
                 assert_eq!(steps.get_or_insert_with(|| found.steps.clone()), &found.steps);
             }
             None => assert_eq!(together.statistics.states, finding.statistics.states),

@@ -184,7 +184,7 @@ fn the_simplest_deadlock_of_snoopy() {
     assert!(length <= 40, "{length} steps");
 }
 
-/// One preemption suffices, but whether it does depends on who moved last.
+/// One preemption suffices, but whether it does depends on which process moved last.
 const LAST_MOVER_MATTERS: &str = "
 chan c = [1] of { bit };
 bit g = 0;
@@ -203,7 +203,7 @@ active proctype P1() { xs c; c!1 }
 active proctype P2() { xr c; true; g = 1; atomic { c?1 -> g = 0 } }
 ";
 
-/// The receiver waits in the middle of an indivisible sequence, whose interruption others can tell.
+/// The receiver waits in the middle of an indivisible sequence, and others can tell that it is interrupted.
 const INTERRUPTED_BY_AN_EMPTY_CHANNEL: &str = "
 chan c = [1] of { bit };
 bit g = 0;
@@ -212,7 +212,7 @@ active proctype P1() { xs c; c!1 }
 active proctype P2() { assert(g == 0) }
 ";
 
-/// The same with room in a channel,
+/// The same for a sender that waits for room in a channel.
 const INTERRUPTED_BY_A_FULL_CHANNEL: &str = "
 chan c = [1] of { bit };
 bit g = 0;
@@ -221,7 +221,7 @@ active proctype P1() { xr c; c?_ }
 active proctype P2() { assert(g == 0) }
 ";
 
-/// and with a partner.
+/// The same for a sender that waits for a partner.
 const INTERRUPTED_BY_NOBODY_WHO_ANSWERS: &str = "
 chan c = [0] of { bit };
 bit g = 0;

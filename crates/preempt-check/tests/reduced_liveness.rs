@@ -96,7 +96,7 @@ fn shared<S: System, P: Property>(
     finding
 }
 
-/// Whoever expands the states, one thread searches.
+/// Whichever threads expand the states, one searches.
 fn same(together: &Finding, alone: &Finding, threads: usize) {
     let steps = |finding: &Finding| {
         let found = finding.counterexample.as_ref()?;

@@ -11,9 +11,8 @@ use preempt_ltl::{parse, translate};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Processes that count round and round; most steps of process 1 are local. Proposition `p` is "somebody is at 0", `q` "the first two are
-/// at their last steps", `r` "the first is at 1",
-/// `n` is never true.
+/// Processes that count round and round; most steps of process 1 are local. Proposition `p` is "a process is at 0", `q` "the
+/// first two are at their last steps", `r` "the first is at 1"; `n` is never true.
 struct Rounds {
     processes: usize,
     length: u8,

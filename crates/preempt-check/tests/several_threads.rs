@@ -255,8 +255,8 @@ fn said(system: &Counters, options: Options) -> String {
     format!("{answer:?}")
 }
 
-/// Who does not say how many threads to use gets the answer of one, to the last number and step, also if something is violated
-/// late; so does who asks for a breadth-first search by several.
+/// A caller that does not say how many threads to use gets the answer of one, to the last number and step, also if something is
+/// violated late; so does one that asks for a breadth-first search by several.
 #[test]
 fn by_default_nothing_depends_on_the_threads() {
     let mut system = Counters::new(&[18, 14, 13, 12, 3], 9);
@@ -320,7 +320,7 @@ fn reduction_that_gains_nothing_is_given_up() {
             answer.claim.notes.iter().any(|note| note.starts_with("reduction was switched off"))
         };
         assert!(given_up(&answer), "{:?}", answer.claim.notes);
-        // Whoever asks for an order gets it, and small searches are left alone.
+        // A caller that asks for an order gets it, and small searches are left alone.
         let depth = Options { search: Search::Depth, ..options.clone() };
         assert!(!given_up(&Check::new(&system).options(depth).run()));
         let small = Counters::new(&[20, 14, 13, 6], 3);
@@ -415,7 +415,8 @@ fn bounded_searches_lead_to_violations_over_every_store() {
                 assert!(preempt_core::replay(&system, steps).is_ok(), "{who}");
                 let best = Check::new(&system).options(Options { first: false, ..first }).run();
                 let cost = best.claim.violation.expect("there is one").trace.cost();
-                // The processes run one after the other; the third is at its end then, and who moves last is not preempted.
+                // The processes run one after the other; the third is at its end then, and the last one to move
+                // is not preempted.
                 assert_eq!((cost.preemptions, cost.steps), (2, 17), "{who}");
             }
         }

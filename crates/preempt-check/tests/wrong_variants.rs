@@ -259,7 +259,7 @@ fn how_a_state_was_entered_matters_with_reduction() {
     ours_find(&entered_twice(), 1);
 }
 
-/// Theorem 2 of [HF] fails for ample steps that enable somebody: the signal commutes with all that
+/// Theorem 2 of [HF] fails for ample steps that enable others: the signal commutes with all that
 /// the others can do, but given early it makes a forced switch a preemption.
 #[test]
 fn ample_steps_must_not_enable_others() {

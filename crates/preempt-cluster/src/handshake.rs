@@ -1,9 +1,9 @@
 //! Both ends of a connection prove that they know the secret, before anything else is read.
 //!
 //! Each end sends a greeting of fixed length with a random number. Then each proves that it knows the secret: a keyed
-//! hash (HMAC-SHA-256) over both random numbers, who it is, who it takes the other for, and what is searched. Nothing
-//! that an end reads until then decides about a length, and all of it together has one deadline, however slowly the other
-//! end sends. The secret itself never travels; what follows is not encrypted.
+//! hash (HMAC-SHA-256) over both random numbers, its own process number, the number that it takes the other end to
+//! have, and what is searched. Nothing that an end reads until then decides about a length, and all of it together has
+//! one deadline, however slowly the other end sends. The secret itself never travels; what follows is not encrypted.
 
 use crate::refused::Refused;
 use hmac::{Hmac, Mac};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// How an end introduces itself: a word, the version, a random number.
 const GREETING: usize = 16 + 16 + 32;
 const WORD: &[u8; 16] = b"preempt-cluster\n";
-/// Who, how many threads, which search of the run, what is searched, and the proof.
+/// The number of the process, how many threads, which search of the run, what is searched, and the proof.
 const PROOF: usize = 4 + 4 + 8 + 32 + 32;
 
 /// What both ends have to agree on.

@@ -98,7 +98,7 @@ impl std::fmt::Debug for Cluster {
 /// A secret is guessed less easily if it is not shorter.
 pub const SHORTEST_SECRET: usize = 8;
 
-/// A secret that nobody can guess, in letters and digits.
+/// A secret that cannot be guessed, in letters and digits.
 pub fn random_secret() -> Result<String, Refused> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes)

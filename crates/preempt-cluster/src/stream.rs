@@ -1,10 +1,10 @@
 //! A connection as timely gets it: one that never fails, but says that its other end has gone.
 //!
-//! Timely takes a lost connection for the end of the world and panics. Here a lost connection sets a flag, and whoever reads
-//! from it waits for ever: the workers see the flag and end the search with what there is.
+//! Timely takes a lost connection for the end of the world and panics. Here a lost connection sets a flag, and a thread that
+//! reads from it waits for ever: the workers see the flag and end the search with what there is.
 //!
 //! The frames of timely are followed as they pass, for two reasons: a length that no sender of ours would write ends
-//! the connection before anybody makes room for it, and an end of the stream is in order only behind the frame that says
+//! the connection before memory is reserved for it, and an end of the stream is in order only behind the frame that says
 //! so.
 
 use std::io::{self, Read, Write};
@@ -44,9 +44,9 @@ impl Lines {
 #[derive(Debug, Clone)]
 struct Frames {
     header: [u8; HEADER],
-    /// Bytes of the header that were read,
+    /// Bytes of the header that were read.
     got: usize,
-    /// and bytes of the frame's contents that are still to come.
+    /// Bytes of the frame's contents that are still to come.
     left: u64,
     ended: bool,
 }

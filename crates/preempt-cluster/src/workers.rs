@@ -1,6 +1,6 @@
 //! Timely's worker threads, over what the caller has borrowed.
 //!
-//! Timely starts threads that may outlive whoever starts them, and gives what they communicate by to nobody else. A search
+//! Timely starts threads that may outlive the function that starts them, and only these threads get its channels. A search
 //! borrows its system. So the threads get a borrowed function, and this module waits for all of them before it returns,
 //! whatever happens: the rule that scoped threads of the standard library follow.
 

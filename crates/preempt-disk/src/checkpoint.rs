@@ -255,7 +255,7 @@ impl Clock {
             ));
         }
         if let Some((why, times)) = &self.failed {
-            // Whoever removes the folder, or a disk that fails, takes the earlier ones along.
+            // If the folder was removed, or the disk has failed, the earlier ones are gone, too.
             let kept = match Manifest::read(folder) {
                 Ok(manifest) if manifest.number > 0 => "the previous one can be resumed",
                 _ => "there is none that can be resumed",

@@ -178,7 +178,7 @@ fn some_processes(
         if answer != Answer::AskForAll {
             assert_eq!((answer, items(&list)), (Answer::AsRequested, own), "{name}");
         }
-        // Alone, with the next process, with everybody, of whom some may have no steps, and all but one.
+        // Alone, with the next process, with all of them, some of which may have no steps, and all but one.
         let bit = |pid: u16| 1_u64.checked_shl(pid.into()).unwrap_or(0);
         let own = Some(process);
         for (first, also) in [(own, 0), (own, bit(process.0 + 1)), (own, u64::MAX), (None, 0)] {
@@ -198,7 +198,7 @@ fn some_processes(
             let mut expected: Vec<Item> = all.iter().filter(is_wanted).cloned().collect();
             found.sort_by_key(|(step, ..)| step.process);
             expected.sort_by_key(|(step, ..)| step.process);
-            // Steps that wait for nobody to move are left out.
+            // Steps that wait until no process can move are left out.
             let may_wait = found.is_empty() && uses_timeout;
             assert!(found == expected || may_wait, "{name}: {selection:?} in {state:?}");
         }
@@ -402,7 +402,7 @@ fn on_broken_promises() {
 #[test]
 fn on_sleepers() {
     let models = [
-        // A step that touches nothing makes somebody ready for a rendezvous.
+        // A step that touches nothing makes a process ready for a rendezvous.
         "chan q = [0] of { byte }; byte x;
          active proctype A() { byte l; l = 1; q?l }
          active proctype B() { do :: q!1 -> break :: x < 2 -> x++ od }",
@@ -418,7 +418,7 @@ fn on_sleepers() {
          active proctype A() { do :: a[i] < 2 -> a[i]++ od }
          active proctype B() { do :: i < 2 -> i++ :: i > 0 -> i-- od }
          active proctype C() { byte k; do :: k < 2 -> a[k] = 1; k++ :: else -> break od }",
-        // Who waits for all others, who is created, who may run.
+        // Which process waits for all others, which is created, which may run.
         "byte x;
          proctype P() { x++; x-- }
          active proctype A() { do :: timeout -> x = 0 :: x < 2 -> x++ od }

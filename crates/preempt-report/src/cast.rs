@@ -1,4 +1,4 @@
-//! Who takes part in a trace: one lane per process id, in the order of the ids.
+//! The processes that take part in a trace: one lane per process id, in the order of the ids.
 //!
 //! Promela reuses ids, so one lane may have carried several names.
 
@@ -21,7 +21,7 @@ pub struct Cast {
 }
 
 impl Cast {
-    /// Everybody who moves, joins a rendezvous or stands somewhere at the end.
+    /// A lane for each process that moves, joins a rendezvous or stands somewhere at the end.
     pub fn of(trace: &Trace) -> Self {
         let mut cast = Cast::default();
         for step in &trace.steps {
@@ -57,7 +57,7 @@ impl Cast {
         self.names.len()
     }
 
-    /// Whether nobody takes part.
+    /// Whether no process takes part.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }

@@ -31,7 +31,7 @@ pub(crate) fn clean(text: &str) -> String {
 
 /// Lines of text without anything that a terminal obeys, but for line ends, tabs and, with `colours`,
 /// escape sequences that only set colours and weights. For all that goes to a terminal: source text,
-/// file names and saved traces may come from anybody.
+/// file names and saved traces may come from anywhere.
 pub fn visible(text: &str, colours: bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

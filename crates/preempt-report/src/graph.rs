@@ -43,7 +43,7 @@ pub struct StateGraph {
     edges: Vec<GraphEdge>,
 }
 
-/// Where everything of a graph goes, in pixels, for those who draw it themselves.
+/// Where everything of a graph goes, in pixels, for callers that draw it themselves.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Picture {
     /// Size of the drawing.

@@ -136,7 +136,7 @@ impl Lanes {
         out
     }
 
-    /// A step of nobody, across all lanes: time passes, and no process moves.
+    /// A step of no process, across all lanes: only time passes.
     fn interlude(&mut self, step: &TraceStep) -> String {
         self.shown += 1;
         let text = fit::clean(&step.text);

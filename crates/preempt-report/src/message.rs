@@ -1,4 +1,4 @@
-//! Who sent what to whom, read off a trace.
+//! Which process sent what to which other one, read off a trace.
 //!
 //! A rendezvous is one step with a partner. For buffered channels the content before and after a
 //! step tells what was taken and what was added; following each message through the queue pairs its
@@ -14,7 +14,7 @@ use std::collections::HashMap;
 pub struct Event {
     /// Index of the step.
     pub step: usize,
-    /// Who acted.
+    /// The process that acted.
     pub pid: usize,
 }
 
@@ -25,9 +25,9 @@ pub struct Message {
     pub channel: String,
     /// The content.
     pub text: String,
-    /// By whom it was sent; `None` for what was in the channel at the start.
+    /// The step that sent it, and its process; `None` for what was in the channel at the start.
     pub sent: Option<Event>,
-    /// By whom it was received; `None` while it is still in the channel.
+    /// The step that received it, and its process; `None` while it is still in the channel.
     pub received: Option<Event>,
 }
 

@@ -113,7 +113,7 @@ fn failure_title(kind: ViolationKind) -> String {
     }
 }
 
-/// The message without what the title says already; of a deadlock also who waits where.
+/// The message without what the title says already; of a deadlock also which process waits where.
 fn failure_detail(trace: &Trace, violation: &Violation, cast: &Cast) -> String {
     let message = fit::clean(violation.message.trim());
     let title = failure_title(violation.kind);

@@ -60,7 +60,7 @@ impl SavedTrace {
             kind: violation.kind.name().to_string(),
             message: violation.message.clone(),
             schedule: None,
-            // Remarks are made anew by whoever replays it.
+            // Remarks are made anew when the trace is replayed.
             trace: Trace { observations: Observations::default(), ..violation.trace.clone() },
         })
     }

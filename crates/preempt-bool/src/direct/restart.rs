@@ -181,7 +181,7 @@ impl Class for Restart<'_, '_> {
         let d = self.diagrams;
         let kind = self.kind(m, first)?;
         let asked = d.and(asked, &kind)?;
-        // Registers that nobody reads have one value, so that they add nothing to the sets.
+        // Registers that are never read have one value, so that they add nothing to the sets.
         let unused = self.unused(m, first);
         let mut zero = d.constant(true);
         for v in unused {

@@ -327,7 +327,7 @@ impl<'a, 'w> Runner<'a, 'w> {
         Ok(Schedule { threads, boundaries, in_init: false })
     }
 
-    /// Whether nobody has run before: a thread that has stands behind its first node.
+    /// Whether no thread has run before: one that has stands behind its first node.
     fn is_initial(&self, thread: usize, start: &Start) -> bool {
         let mut others = self.instances.iter().enumerate().filter(|(o, _)| *o != thread);
         start.node == self.instances[thread].stops[0]
@@ -340,7 +340,8 @@ impl<'a, 'w> Runner<'a, 'w> {
         })
     }
 
-    /// Whose context ended in the state with which the given one starts, and how that started.
+    /// The thread with the context that ended in the state with which the given one starts, and how that
+    /// context started.
     fn before(&self, thread: usize, start: &Start) -> Result<(usize, Start), Stop> {
         let d = self.diagrams;
         let mut mine = d.constant(false);
@@ -369,7 +370,7 @@ impl<'a, 'w> Runner<'a, 'w> {
             }
             let goal = d.and(&goal, &self.interruptible[other])?;
             let node = instance.stops[stop];
-            // Somebody else may end there as well, but later.
+            // Another thread's context may end there as well, but later.
             let earlier = self.engines[other].walk_to_start(instance.procedure, node, &goal)?;
             if let Some(earlier) = earlier.filter(|e| e.context < start.context) {
                 return Ok((other, earlier));

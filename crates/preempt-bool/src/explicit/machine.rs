@@ -2,7 +2,7 @@
 //!
 //! Process 0 runs `init` to its end before any thread moves; its end is no switch (`describe.rs`). Uninitialised variables are chosen by a `start` step when they are
 //! read before they are written, and are zero otherwise. Inside an atomic section only its thread
-//! is enabled; a thread that blocks there blocks everybody.
+//! is enabled; a thread that blocks there blocks all others.
 
 use super::layout::{Layout, Segment, Top};
 use crate::flow::{Choices, Liveness, Operation, Possible, Program, Targets, VariableId};

@@ -2,7 +2,7 @@
 //! calls, conditions and jumps.
 //!
 //! * `start_thread` becomes a flag that the new thread waits for ([`super::threads`]);
-//! * `_` on the left of an assignment takes a value that nobody reads;
+//! * `_` on the left of an assignment takes a value that is never read;
 //! * `atomic_begin` and `atomic_end` set a flag of the thread;
 //! * `enforce e` becomes a constraint on every assignment and a condition on entry and after calls;
 //! * initial values of declarations move into `init`, those of thread variables into the threads.

@@ -2,7 +2,7 @@
 //!
 //! Nondeterminism is Boolean inside expressions (`*` of an integer type stands alone), and every
 //! `*` is a choice of its own. So "can be true" and "can be false" are exact when computed
-//! operand by operand, and nobody has to enumerate choices.
+//! operand by operand, and choices need not be enumerated.
 
 use super::VariableId;
 

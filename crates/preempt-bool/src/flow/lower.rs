@@ -46,7 +46,7 @@ pub(super) fn lower(
         if lowering.functions.insert(&function.name.text, id).is_some() {
             lowering.twice("function", &function.name);
         }
-        // What `main` returns is returned to nobody.
+        // What `main` returns is not used.
         let special = ["init", "main"].contains(&function.name.text.as_str());
         let returns = function.name.text == "init" && !function.returns.is_empty();
         if special && (!function.params.is_empty() || returns) {
@@ -291,7 +291,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Makes `from` the same place as `to`: a step that nobody sees, marked by an empty text.
+    /// Makes `from` the same place as `to`: a step that is removed at the end, marked by an empty text.
     fn join(&mut self, from: NodeId, to: NodeId, graph: &mut Graph) {
         graph.edge(from, to, Operation::Assume(Expr::truth(true)), 0, String::new());
     }

@@ -29,7 +29,7 @@ pub(crate) type VariableId = usize;
 pub(crate) type FunctionId = usize;
 pub(crate) type NodeId = usize;
 
-/// Who owns a variable.
+/// What a variable belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub(crate) enum Owner {
     /// All threads.

@@ -25,7 +25,7 @@ struct Site {
     replacement: StatementKind,
 }
 
-/// Who runs a function, by a call or as a new thread.
+/// A place that runs a function, by a call or as a new thread.
 struct Caller {
     function: String,
     /// The place may run again after it has run.

@@ -147,7 +147,7 @@ impl<'p> Builder<'p> {
         let with_switches = self.with_switches;
         for &function in functions {
             let to = node(&mut build);
-            // Nobody interrupts `init`.
+            // No thread interrupts `init`.
             self.with_switches = with_switches && self.program.init != Some(function);
             self.activation(&mut build, function, at, to, &Usage::new(), 0);
             at = to;

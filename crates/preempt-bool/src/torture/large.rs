@@ -2,7 +2,7 @@
 //!
 //! Each thread takes cells from a list that is kept in three cells, marks a cell as its own, tests
 //! the mark, and gives the cell back; every access to a cell is a chain of conditions, every
-//! attempt is written out. With `locked` nobody can take a cell that another has; without, a cell
+//! attempt is written out. With `locked` no thread can take a cell that another has; without, a cell
 //! stays in the list while it is used.
 
 use crate::check::check;

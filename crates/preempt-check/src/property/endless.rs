@@ -8,7 +8,7 @@
 //! What a property sees of it. Inside a sequence the automaton rests, as in Spin, so it never gets to see
 //! another state than the one the sequence began in: that one repeats for ever, as at the end of an execution
 //! that ends. Labels, however, are those of the circle that is run through: `accept` if one can be
-//! chosen that passes such a label, and no progress (`np_`) if one can be chosen without. Nobody else
+//! chosen that passes such a label, and no progress (`np_`) if one can be chosen without. No other process
 //! can move meanwhile, so the execution is fair, and has no preemptions.
 //!
 //! **Reduction.** A process that has this step is explored with all others: the step takes the

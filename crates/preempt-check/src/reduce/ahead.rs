@@ -1,5 +1,5 @@
-//! Partial-order reduction under a bound on preemptions: which processes may run ahead, and whose turn it
-//! still is afterwards.
+//! Partial-order reduction under a bound on preemptions: which processes may run ahead, and which process
+//! still has its turn afterwards.
 //!
 //! Without a bound, a set of processes whose steps commute with all that others may do can be explored
 //! alone. With a bound that is not enough ([HF] Theorem 2 overlooks it): a step taken ahead of its time

@@ -44,7 +44,7 @@ pub fn hash_with_seed(state: &[u8], seed: u64) -> u64 {
 }
 
 /// The quickest hash of this processor, for stores that compare all bytes anyway and never show a
-/// hash to anybody.
+/// hash outside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Quick {
     /// [`hash`].
@@ -259,7 +259,7 @@ mod tests {
             .collect();
             assert_eq!(hash_for_all(&state), checksum_by_table(&state), "{length} bytes");
         }
-        // The checksum that everybody knows, of these bytes, without the inversions before and behind it.
+        // The well-known checksum of these bytes, without the inversions before and behind it.
         let known = add_by_table(u64::from(u32::MAX), u64::from_le_bytes(*b"12345678")) as u32;
         let known = known >> 8 ^ CHECKSUMS[usize::from(known as u8 ^ b'9')];
         assert_eq!(!known, 0xe306_9283);

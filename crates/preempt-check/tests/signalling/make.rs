@@ -175,7 +175,7 @@ fn original(kind: usize) -> Vec<Vec<Vec<Move>>> {
             ],
             vec![vec![with(Contact::Send(0, 1), both(when(G, 1, to(1)), (S, 1)))], vec![]],
         ],
-        // A state is reached first where nobody ran ahead, and later, on a longer way, where somebody did.
+        // A state is reached first where no process ran ahead, and later, on a longer way, where one did.
         9 => {
             let other = || set(G, 0, to(8));
             let short = set(Y, 1, both(when(G, 1, to(7)), (Z, 1)));

@@ -27,9 +27,9 @@ pub(crate) enum Contact {
     Send(u8, u8),
     /// Takes the first value, any or only this one.
     Receive(u8, Option<u8>),
-    /// One half of a rendezvous,
+    /// Offers a rendezvous.
     Meet(u8),
-    /// and the other.
+    /// Answers an offered rendezvous.
     Answer(u8),
 }
 
@@ -184,7 +184,7 @@ impl Program {
         m.fails
     }
 
-    /// Nobody can notice what a process does where it is.
+    /// Whether no other process can notice what a process does where it is.
     fn is_local(&self, state: &[u8], process: usize) -> bool {
         let moves = self.moves(state, process);
         let is_local = |m: &Move| {
@@ -223,7 +223,7 @@ impl Program {
 
     fn touches(&self, process: usize, m: &Move) -> Footprint {
         let mut touched = Footprint::default();
-        // Whether somebody stands where a rendezvous is answered decides where an indivisible sequence
+        // Whether a process stands where a rendezvous is answered decides where an indivisible sequence
         // is interrupted.
         for n in &self.processes[process][usize::from(m.target)].moves {
             if let Contact::Answer(c) = n.contact

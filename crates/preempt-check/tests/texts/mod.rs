@@ -14,9 +14,9 @@ use std::fmt::Write;
 /// What a text may contain.
 struct Writer {
     r: Random,
-    /// Of each channel, who sends and who receives,
+    /// Of each channel, which process sends and which receives.
     ends: Vec<(usize, usize)>,
-    /// and whether that is promised.
+    /// Of each channel, whether that is promised.
     promised: Vec<bool>,
     processes: usize,
     meets: bool,
@@ -55,7 +55,7 @@ impl Writer {
         }
     }
 
-    /// A test of a channel by somebody who may ask.
+    /// A test of a channel, if the process may ask.
     fn test(&mut self, process: usize) -> String {
         let channel = self.r.below(self.ends.len());
         let tests = match (self.promised[channel], self.ends[channel]) {

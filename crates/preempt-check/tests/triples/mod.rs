@@ -11,13 +11,13 @@ use std::collections::{BTreeSet, HashSet, VecDeque};
 /// What is true within a bound.
 #[derive(Debug, Default)]
 pub(crate) struct Truth {
-    /// The states in which anybody may move.
+    /// The states that are not transient: any process may move there.
     pub(crate) reached: BTreeSet<Vec<u8>>,
     /// Fewest preemptions, then fewest steps, of an execution with a violation.
     pub(crate) simplest: Option<(u32, u32)>,
-    /// Fewest preemptions of an execution with a failing step,
+    /// Fewest preemptions of an execution with a failing step.
     pub(crate) assertion: Option<u32>,
-    /// and of one to an invalid end.
+    /// Fewest preemptions of an execution to an invalid end.
     pub(crate) invalid_end: Option<u32>,
     /// Whether a preemption beyond the bound was cut off.
     pub(crate) cut: bool,

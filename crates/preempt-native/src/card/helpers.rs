@@ -380,7 +380,7 @@ impl Facts<'_> {
         code.begin(first_at);
         code.jump_with(done, given);
         code.begin(done);
-        // Whoever goes on alone is behind the step in the first byte.
+        // After the step, the process that goes on alone is in the first byte.
         let alone = code.load(Memory::Byte, copy, 0);
         let zero = code.number(0);
         let inside = code.compare(Compare::NotEqual, alone, zero);

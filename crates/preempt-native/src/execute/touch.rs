@@ -9,7 +9,7 @@ pub(crate) struct Touch {
 }
 
 impl Touch {
-    /// Anything may be touched: nothing commutes with that, because everybody reads something.
+    /// Anything may be touched: nothing commutes with that, because every process reads something.
     pub(crate) const ANYTHING: Touch = Touch { reads: u64::MAX, writes: u64::MAX };
 
     /// Whether the steps of both can be swapped.

@@ -1,7 +1,7 @@
 //! The workspace in which machine code and its helpers work on one state.
 //!
 //! Machine code leaves here which moves it found, and what it offers on a rendezvous channel. The
-//! helper [`offer`] then asks the other processes who answers, and takes the joint steps on the spot
+//! helper [`offer`] then asks each other process whether it answers, and takes the joint steps on the spot
 //! when successors are wanted.
 //!
 //! **Invariant:** while a call into machine code lasts, `out` (if any) has room for every successor
@@ -33,7 +33,7 @@ pub(crate) type TakeMove = extern "C" fn(*mut u8, *mut u8, u32, u32, *mut Worksp
 pub(crate) type ListReplies =
     extern "C" fn(*const u8, *const u8, u32, u32, *mut Workspace, u32) -> i32;
 
-/// So many steps are taken in one go; a sequence may be endless, and somebody has to look at the clock.
+/// So many steps are taken in one go; a sequence may be endless, and the clock must be looked at now and then.
 pub(crate) const LIMIT: usize = 256;
 /// The most bytes that may be needed behind a successor: a log, and what keeps the vector meanwhile.
 pub(crate) const LOG_BYTES: usize = LIMIT * size_of::<u32>();

@@ -224,8 +224,8 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// Takes a move in place and delivers the result. `is_new` says that nobody has evaluated the guard
-    /// yet, which may be a mistake.
+    /// Takes a move in place and delivers the result. `is_new` says that the guard has not been
+    /// evaluated yet, which may be a fault.
     pub(crate) fn effect(
         &self,
         code: &mut dyn Code,
@@ -316,7 +316,7 @@ impl<'a> Maker<'a> {
         self.ops(code, scope, &taken.ops, violated);
     }
 
-    /// The id of a channel that is used, if somebody may have claimed the channel.
+    /// The id of a channel that is used, if a process may have claimed the channel.
     fn id_to_check(
         &self,
         code: &mut dyn Code,

@@ -1,4 +1,4 @@
-//! Rendezvous as machine code: what the sender offers, who takes it, and both halves of the step.
+//! Rendezvous as machine code: what the sender offers, which process takes it, and both halves of the step.
 //!
 //! An offered message lies in the workspace, one 32-bit number per field, cut to the channel's fields.
 

@@ -69,9 +69,9 @@ pub(crate) struct Tables {
     pub(crate) cancelled: *const u8,
 }
 
-/// Who checks that channels are used as `xr` and `xs` promise.
+/// What checks that channels are used as `xr` and `xs` promise.
 pub(crate) enum Promises {
-    /// Nobody.
+    /// Nothing.
     Unchecked,
     /// Machine code, for all steps but rendezvous and those inside `d_step`.
     Checked(Box<Claims>),

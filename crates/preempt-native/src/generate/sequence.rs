@@ -25,7 +25,7 @@ use crate::execute::workspace::{AtomicBlocks, Run, Workspace};
 use preempt_promela::ir::{Expr, Move, MoveKind, Op, Pc, Program};
 
 /// Blocks of more control states are not followed: one function that long takes long to compile, and
-/// nobody could look at the clock meanwhile.
+/// the clock could not be looked at meanwhile.
 const MOST_STATES: usize = 1000;
 
 /// The code of atomic blocks.
@@ -309,7 +309,7 @@ impl Maker<'_> {
         code.jump(next.map_or(going.inside, |at| starts[at].1));
     }
 
-    /// Whether an assertion of the move may fail, or it may use a channel that is somebody else's.
+    /// Whether an assertion of the move may fail, or it may use a channel that another process claims.
     fn may_violate(&self, taken: &Move) -> bool {
         matches!(taken.kind, MoveKind::Compound { .. })
             || self.tables.promises.are_checked()

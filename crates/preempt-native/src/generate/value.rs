@@ -1,7 +1,7 @@
 //! Expressions and places as machine code.
 //!
 //! **Invariant:** code for an expression faults exactly where the reference interpreter does. Where a
-//! fault leads depends on who asks: inside a guard the move counts as enabled, inside an effect the
+//! fault leads depends on where the expression stands: inside a guard the move counts as enabled, inside an effect the
 //! step is broken ([`OnFault`]).
 
 use super::code::{Arithmetic, Block, Code, Compare, Memory, Value};

@@ -1,7 +1,7 @@
 //! The successors of some processes, without asking the others.
 //!
 //! Partial-order reduction takes the steps of one process in most states. What is known of its control
-//! state says whether it may be that process, before any step of anybody is looked for. A search with a
+//! state says whether it may be that process, before a step of any process is looked for. A search with a
 //! bound on preemptions goes on with the process that moved last, and later with the others.
 
 use super::Native;
@@ -18,7 +18,7 @@ pub(super) enum One {
     Steps(bool),
     /// Nothing: the interpreter must be asked.
     AskInterpreter,
-    /// Nothing: it may move if nobody else can.
+    /// Nothing: it may move if no other process can.
     AskForAll,
 }
 
@@ -79,7 +79,7 @@ impl Native<'_> {
         let Some(&frame) = frames.get(process.index()) else { return One::Steps(false) };
         let count =
             self.write_successors(expanding, &mut workspace, state, (process.index(), frame));
-        // Without a step now it may have one once nobody else can move: only all steps together tell.
+        // Without a step now it may have one once no other process can move: only all steps together tell.
         let waits = count == 0 && self.parts.program.uses_timeout;
         match writer.close(&workspace, count < 0 || waits) {
             true => One::Steps(count > 0),
@@ -118,8 +118,8 @@ impl Native<'_> {
         writer.close(&workspace, refused)
     }
 
-    /// Has the steps of one process written where the workspace points, but for those that wait until nobody else
-    /// can move. Gives their number, or less than zero if the interpreter must be asked.
+    /// Has the steps of one process written where the workspace points, but for those that wait until no other
+    /// process can move. Gives their number, or less than zero if the interpreter must be asked.
     #[inline(always)]
     fn write_successors(
         &self,

@@ -1,4 +1,4 @@
-//! The successors of a state without the steps of processes in a sleep set, and who sleeps in them.
+//! The successors of a state without the steps of processes in a sleep set, and which processes sleep in them.
 //!
 //! Why nothing is lost is explained beside [`SleepSet`].
 
@@ -28,7 +28,7 @@ impl Movers {
         }
     }
 
-    /// Who of them sleeps after a step that touches this.
+    /// Which of them sleep after a step that touches this.
     #[inline(always)]
     fn commuting_with(&self, touch: Touch) -> SleepSet {
         // SAFETY: so many were written.
@@ -100,7 +100,7 @@ impl Native<'_> {
         if !writer.close(&workspace, refused) {
             return false;
         }
-        // Where nobody can move, who waits for that can.
+        // Where no process can move, one that waits for that can.
         found || !self.parts.program.uses_timeout || self.expand_all(state, out)
     }
 }

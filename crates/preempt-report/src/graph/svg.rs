@@ -61,7 +61,7 @@ pub(super) fn draw(graph: &StateGraph, places: &Places) -> String {
     out
 }
 
-/// Where everything goes, for those who draw it themselves.
+/// Where everything goes, for callers that draw it themselves.
 pub(super) fn picture(graph: &StateGraph, places: &Places) -> Picture {
     let mut labels = Labels::default();
     let sides = |((x, y), (w, h)): (&(f64, f64), &(f64, f64))| [x - w / 2.0, y - h / 2.0, *w, *h];

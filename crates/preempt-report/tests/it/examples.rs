@@ -549,7 +549,7 @@ pub(crate) fn holds_with_unreached_code() -> Claim {
     claim
 }
 
-/// The deadlock of Peterson's algorithm without `turn`, with who waits for whom.
+/// The deadlock of Peterson's algorithm without `turn`, with which process waits for which.
 pub(crate) fn observed_deadlock() -> Claim {
     let mut claim = peterson_without_turn();
     let trace = &mut claim.violation.as_mut().unwrap().trace;

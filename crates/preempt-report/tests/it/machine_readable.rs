@@ -89,7 +89,7 @@ fn saved_traces_come_back_as_they_were() {
         let saved = SavedTrace::of("m.pml", &["-D".into(), "N=3".into()], claim).unwrap();
         let read = SavedTrace::from_json(&saved.to_json()).unwrap();
         assert_eq!(read, saved);
-        // Remarks are made anew by whoever replays it.
+        // Remarks are made anew when the trace is replayed.
         let mut told = claim.violation.as_ref().unwrap().trace.clone();
         told.observations = preempt_core::Observations::default();
         assert_eq!(read.trace, told);

@@ -89,7 +89,7 @@ fn ascii_is_ascii() {
     }
 }
 
-/// A simulator does not know who will come.
+/// A simulator does not know which processes will be created.
 #[test]
 fn step_by_step_with_a_newcomer() {
     let claim = examples::check_then_set();
@@ -208,7 +208,7 @@ fn long_traces_are_abridged() {
     }
 }
 
-/// What a step looked at stands beside it, why everybody waits below.
+/// What a step looked at stands beside it; why each process waits stands below.
 #[test]
 fn observations_are_in_the_text() {
     let claim = examples::observed_deadlock();

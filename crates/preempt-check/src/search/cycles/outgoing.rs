@@ -7,8 +7,8 @@
 //! expanded in full. The letter does not change on the way, and the automaton reads it once: what it
 //! would read otherwise differs in repetitions only, which a property in SI normal form does not count.
 //!
-//! Invariant: the edges of a state are a function of the state alone, in this order: a graph of them is the same whoever
-//! finds them.
+//! Invariant: the edges of a state are a function of the state alone, in this order: a graph of them is the same whichever
+//! thread finds them.
 
 use super::unnoticed::Walk;
 use crate::property::Stutter;

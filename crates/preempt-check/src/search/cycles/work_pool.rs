@@ -82,8 +82,8 @@ impl<W> Pool<W> {
         }
     }
 
-    /// What a thread should do next, of its own or of the pool's; waits until there is something. `None` when nobody needs
-    /// more.
+    /// What a thread should do next, of its own or of the pool's; waits until there is something. `None` when no more
+    /// is needed.
     pub(super) fn next(&self, own: &mut Vec<W>) -> Option<W> {
         if let Some(chunk) = self.take() {
             own.extend(chunk);

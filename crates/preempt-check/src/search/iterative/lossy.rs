@@ -57,9 +57,9 @@ pub(super) struct LossyVisits<'e, L: LossyVisited> {
     log: Vec<Entry<L::Key>>,
     /// The states of those that are yet to be expanded.
     frontier: Frontier,
-    /// The states at which processes waited for the present bucket,
+    /// The states at which processes waited for the present bucket.
     waiting: KeptStates,
-    /// and for the next one.
+    /// The states at which processes wait for the next one.
     kept: KeptStates,
     worker: WorkerId,
     /// Visits from this number on were neither expanded nor taken over as such.

@@ -72,9 +72,9 @@ pub(crate) struct Outgoing<'a, S: ?Sized> {
     arrivals: u32,
     /// The visit whose state is being expanded.
     visit: u32,
-    /// Whose steps the state that is being expanded has: a bit for each process below 64,
+    /// The processes with steps in the state that is being expanded: a bit for each below 64.
     moving: u64,
-    /// and the others.
+    /// The other processes with steps there.
     also_moving: Vec<ProcessId>,
     /// The faults on edges, with their steps.
     faults: Vec<(u32, Vec<Step>)>,

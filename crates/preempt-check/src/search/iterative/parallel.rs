@@ -65,9 +65,9 @@ struct Thread<'t, 'v, S: System + ?Sized, T: Records> {
     bucketed: Bucketed<'t, S, Handle<'v, T>>,
     /// Whether what was put off in the bucket before is yet to be entered into the present one.
     begins: bool,
-    /// What it has taken of the visits after which processes had to wait,
+    /// What it has taken of the visits after which processes had to wait.
     deferred: Vec<DeferredVisit>,
-    /// and of those that are yet to be expanded.
+    /// What it has taken of the visits that are yet to be expanded.
     range: Range<u32>,
     /// At the end of a bucket: the visits after which processes have to wait, and whether one of these has a step.
     left: (Vec<DeferredVisit>, bool),

@@ -167,11 +167,11 @@ fn word(segments: &Segments, at: u32) -> &AtomicU64 {
 /// Where a thread writes.
 pub(super) struct Cursor {
     thread: usize,
-    /// The first visit that was not handed on,
+    /// The first visit that was not handed on.
     open: u32,
-    /// the next number,
+    /// The next number.
     next: u32,
-    /// and the end of the block.
+    /// The end of the block.
     end: u32,
 }
 

@@ -14,7 +14,7 @@ use super::wire::{Damaged, Reader, Writer};
 /// Bytes of a batch that is sent at once.
 const FULL: usize = 1 << 15;
 
-/// Takes batches: for whom, and the bytes.
+/// Takes batches: the number of the owner that each is for, and its bytes.
 pub type SendBatch<'a> = &'a mut dyn FnMut(usize, Vec<u8>);
 
 /// Batches that are being filled, one for each owner.

@@ -108,13 +108,13 @@ pub struct Walked {
 pub struct Cycles<'a> {
     levels: Levels<'a>,
     pass: Pass,
-    /// Which states are left,
+    /// By state: whether it is left.
     left: Vec<bool>,
-    /// which of them the pass has reached,
+    /// By state: whether the last forward pass has reached it.
     reached: Vec<bool>,
-    /// how many predecessors they have,
+    /// By state: how many edges lead to it from states that are left.
     predecessors: Vec<u32>,
-    /// and the first of these.
+    /// By state: the first predecessor from which the forward pass has reached it.
     before: Vec<u64>,
     queue: Vec<u32>,
     round: u32,
@@ -377,11 +377,11 @@ impl Partition for Cycles<'_> {
     }
 }
 
-/// What is saved of a state: it is not expanded yet,
+/// A bit of a saved state: it is not expanded yet.
 const WAITS: u64 = 1;
-/// it lies on no accepting cycle,
+/// A bit of a saved state: it lies on no accepting cycle.
 const GONE: u64 = 2;
-/// it is accepting.
+/// A bit of a saved state: it is accepting.
 const ACCEPTING: u64 = 4;
 
 /// All owners of the states, wherever they are.

@@ -4,8 +4,9 @@
 //! are is not known here: threads, processes on other machines, or one after the other in files. A driver moves
 //! batches between them and says when everything of a [`Time`] has arrived.
 //!
-//! 1. `owner_map.rs`: which states belong to whom; `wire.rs`: numbers and bytes, written and read with every length checked; `batch.rs`: states for one owner, as
-//!    differences to each other; `sent_filter.rs`: what was sent lately need not be sent again.
+//! 1. `owner_map.rs`: which states belong to which owner; `wire.rs`: numbers and bytes, written and read with every length
+//!    checked; `batch.rs`: states for one owner, as differences to each other; `sent_filter.rs`: what was sent lately need
+//!    not be sent again.
 //! 2. `levels.rs`: all executions, level by level, with what `events.rs` counts; `buckets.rs`: bucket by bucket of
 //!    preemptions (`[MQ07]`), with the steps that `moves.rs` finds and the visits of `arrived.rs` and `visit_log.rs`.
 //!    `forward.rs`: which steps may wait, decided without asking other owners.
@@ -78,12 +79,12 @@ impl Time {
     }
 }
 
-/// Whose states these are.
+/// One of the owners among which states are dealt out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Owner {
-    /// The number of the owner,
+    /// The number of the owner.
     pub me: usize,
-    /// and how many there are.
+    /// How many owners there are.
     pub of: usize,
 }
 

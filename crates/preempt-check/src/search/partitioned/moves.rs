@@ -2,8 +2,8 @@
 //!
 //! Where preemptions are counted, a visit takes the steps of one process or of several, and which ones depends on which processes have
 //! steps at all. To find the steps of all processes together is hardly more work than to list them, and much less than to
-//! list them and then take some one by one. Only where it is known before whose steps are needed, compiled systems are
-//! asked for these alone. What is not taken leaves no trace: nothing is counted before it is.
+//! list them and then take some one by one. Only where it is known before which processes' steps are needed, compiled
+//! systems are asked for these alone. What is not taken leaves no trace: nothing is counted before it is.
 
 use crate::search::shared::atomic_sequence::last_mover;
 use crate::search::shared::expansion::{Expander, Watch};

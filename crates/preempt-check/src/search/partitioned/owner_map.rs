@@ -1,4 +1,4 @@
-//! Which states belong to whom.
+//! Which states belong to which owner.
 //!
 //! Any function of a state's bytes will do, as long as all owners compute the same. A hash of all bytes deals out evenly, but
 //! nearly every step then leads to a state of another owner. A step changes few bytes, most of them again and again and

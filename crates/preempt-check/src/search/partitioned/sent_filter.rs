@@ -8,9 +8,9 @@
 const SLOTS: usize = 1 << 12;
 /// No more bytes than this are kept; longer states than fit are not looked for.
 const MOST_BYTES: usize = 1 << 20;
-/// So many questions show whether the filter helps,
+/// So many questions show whether the filter helps.
 const TRIAL: u32 = 1 << 14;
-/// which it does if at least one in so many states was sent before.
+/// The filter helps if at least one in so many states was sent before.
 const WORTHWHILE: u32 = 12;
 /// If it does not pay, so many questions are answered with no without a look.
 const PAUSE: u32 = 1 << 19;

@@ -102,7 +102,7 @@ impl VisitLog {
         }
     }
 
-    /// With whom a visit is dealt with. If that is here, then for all of them.
+    /// How a visit is dealt with. The first one of those that are dealt with together stands for all of them.
     pub(super) fn take_movers(&mut self, at: u32) -> Merged {
         let Visit { state, mover } = self.get(at);
         if !self.merged.contains(&(at as usize)) || !mover.is_some_and(fits_record) {

@@ -33,9 +33,9 @@ pub(crate) trait Watch {
 /// A state inside an indivisible sequence.
 #[derive(Clone, Copy, Debug)]
 struct Inside {
-    /// The next of its successors,
+    /// The next of its successors.
     next: usize,
-    /// and the first.
+    /// The first of its successors.
     start: usize,
     /// Steps from the expanded state to this one.
     depth: usize,

@@ -4,8 +4,8 @@
 //! each thread announces in a line of its own that it reads, and looks whether another thread wants to write. A writer
 //! says so, and waits until no thread reads. (Known as big-reader lock.)
 //!
-//! What a thread reads it has read when its turn is over: so it can be found out, without anybody waiting, that all who may have
-//! seen something have [gone on](ManyReaders::have_gone_on) since.
+//! What a thread reads it has read when its turn is over: so it can be found out, without any waiting, that all threads that
+//! may have seen something have [gone on](ManyReaders::have_gone_on) since.
 //!
 //! Invariant: a thread that sees no writer after it has announced itself is seen by every later writer, since both
 //! sides write before they look, in one order for all (`SeqCst`).
@@ -82,13 +82,14 @@ impl<T> ManyReaders<T> {
 }
 
 impl<T> ManyReaders<T> {
-    /// Replaces `turns` by who reads now. Who begins to read later sees what was written before, in the one order for all.
+    /// Replaces `turns` by the counts of all threads, which tell which of them read now. A thread that begins to read later
+    /// sees what was written before, in the one order for all.
     pub(crate) fn snapshot(&self, turns: &mut Vec<u64>) {
         turns.clear();
         turns.extend(self.turns.iter().map(|line| line.0.load(Ordering::SeqCst)));
     }
 
-    /// Whether all who were reading at a [snapshot](Self::snapshot) have ended that since.
+    /// Whether all threads that were reading at a [snapshot](Self::snapshot) have ended that since.
     pub(crate) fn have_gone_on(&self, turns: &[u64]) -> bool {
         let now = self.turns.iter().map(|line| line.0.load(Ordering::SeqCst));
         turns.iter().zip(now).all(|(then, now)| then.is_multiple_of(2) || *then != now)

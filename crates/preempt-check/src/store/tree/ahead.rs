@@ -3,8 +3,8 @@
 //! While no thread changes a store, any number of threads may read it: load states that wait, and hash successors. The hash of a
 //! tree is the root of a state; it is found if all parts of the state are known.
 //!
-//! Invariant: nothing is ever added here. So what a store becomes follows from the order of insertions alone, whoever has
-//! looked ahead, and how far.
+//! Invariant: nothing is ever added here. So what a store becomes follows from the order of insertions alone, whichever
+//! thread has looked ahead, and however far.
 
 use crate::store::tree::nodes;
 use crate::store::tree::nodes::{AddNodes, push_words, root_key};

@@ -1,8 +1,8 @@
 //! The parts that states of a tree are made of, and how states are made of them.
 //!
 //! A state is a row of words. Four words are a quad, equal quads get equal numbers; two neighbouring numbers make a pair,
-//! equal pairs get equal numbers again, until two numbers are left, the *root*. Some numbers go up as they are ([`Pairing`]). Who
-//! numbers quads and pairs, for one thread or several, is not known here.
+//! equal pairs get equal numbers again, until two numbers are left, the *root*. Some numbers go up as they are ([`Pairing`]). How
+//! quads and pairs are numbered, for one thread or several, is not known here.
 
 use crate::store::StoreFull;
 use crate::store::tree::pairs::{self, Keys};

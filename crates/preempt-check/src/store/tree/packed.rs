@@ -205,8 +205,8 @@ mod tests {
         assert_eq!(packed.len(), 5000);
     }
 
-    /// Numbers that become wider all the time, and in between all zero: each chunk has the width it needs, and nobody waits for
-    /// others than those of one chunk.
+    /// Numbers that become wider all the time, and in between all zero: each chunk has the width it needs, and adding a
+    /// number moves the numbers of at most one chunk.
     #[test]
     fn only_one_chunk_is_ever_moved() {
         let mut packed = Packed::default();

@@ -182,7 +182,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
     }
 
     /// Expands `self.state` at a visit: at least the steps that are to be run. Gives the number of steps,
-    /// and whose turn it is.
+    /// and what is known of the last movers.
     pub(super) fn expand_for(
         &mut self,
         entry: Entry<V::Key>,

@@ -26,9 +26,9 @@ pub(super) const CHUNK: usize = 64;
 /// What is to be done.
 #[derive(Default)]
 pub(super) struct Agenda {
-    /// By count: visits that are yet to be expanded,
+    /// By count: visits that are yet to be expanded.
     open: Vec<VecDeque<u32>>,
-    /// and visits at which the last mover went on, while the other processes wait for one preemption more.
+    /// By count: visits at which the last mover went on, while the other processes wait for one preemption more.
     kept: Vec<Vec<u32>>,
     /// Visits of the latter kind at which the other processes are run now.
     due: VecDeque<u32>,

@@ -47,7 +47,7 @@ enum Said {
     Idle,
 }
 
-/// What is signalled ahead; `None` if nobody runs ahead.
+/// What is signalled ahead; `None` if no process runs ahead.
 fn signalled<S: System + ?Sized>(
     system: &S,
     states: Option<u64>,
@@ -96,11 +96,11 @@ fn search<S: System + ?Sized>(system: &S, way: Way) -> Said {
 #[derive(Default, Debug)]
 struct Score {
     systems: u64,
-    /// Searches in which something ran ahead,
+    /// Searches in which something ran ahead.
     searches: u64,
-    /// where there was a violation to be found,
+    /// Searches where there was a violation within the bound.
     violated: u64,
-    /// which was not found.
+    /// Searches that missed a violation.
     lost: u64,
     undecided: u64,
 }

@@ -19,9 +19,9 @@ pub(super) const MOST_MOVERS: u16 = 64;
 /// What is known of one state.
 #[derive(Clone, Copy, Debug)]
 struct Known {
-    /// The last movers of visits at the least count, as bits,
+    /// The last movers of visits at the least count, as bits.
     entered: u64,
-    /// and of those that were expanded.
+    /// The last movers of those visits at the least count that were expanded, as bits.
     expanded: u64,
     least: u16,
     nobody: Nobody,

@@ -5,9 +5,9 @@ use crate::search::shared::statistics::Counters;
 
 /// A search with fewer states needs no help.
 const MANY: usize = 1 << 15;
-/// So many states must wait to have helpers called,
+/// So many states must wait to have helpers called.
 const CALL_AT: usize = 1 << 12;
-/// and where there are fewer they leave.
+/// Where fewer states wait, helpers leave.
 const LEAVE_AT: usize = 1 << 10;
 /// Packages per thread that are handed out at once.
 pub(super) const GROUP: usize = 4;
@@ -16,9 +16,10 @@ pub(super) const GROUP: usize = 4;
 #[derive(Debug)]
 pub(super) struct Helpers {
     pub(super) count: usize,
-    /// They are called when there are so many states,
+    /// They are called only when at least so many states are stored.
     pub(super) many: usize,
-    /// and so many of them wait. Where the number of waiting states goes up and down, they are called less often.
+    /// They are called only when at least so many states wait. Where the number of waiting states goes up and down, they are
+    /// called less often.
     pub(super) call_at: usize,
     /// Where fewer wait, they leave.
     pub(super) leave_at: usize,

@@ -71,11 +71,11 @@ pub(super) struct Worker<'a, S: System + ?Sized, T: ConcurrentStore> {
     inserted: usize,
     found: Found,
     pub(super) state: Vec<u8>,
-    /// With reduction: the states of the batch whose selections may not be enough,
+    /// With reduction: the states of the batch whose selections may not be enough.
     pub(super) tries: Vec<Try>,
-    /// their bytes,
+    /// The bytes of these states.
     pub(super) states: Vec<u8>,
-    /// and the steps of one of them that were taken before.
+    /// The steps of one of them that were taken before.
     pub(super) tried: Vec<Step>,
     contention: Contention,
     /// Whether something may be left over from when another store was full.
