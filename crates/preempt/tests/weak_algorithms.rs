@@ -42,7 +42,7 @@ const MISTAKES: [(&str, FailureKind, (u32, u32)); 16] = [
     ("double_checked", FailureKind::DataRace, (0, 0)),
     ("reference_count", FailureKind::DataRace, (0, 0)),
     ("ring_buffer", FailureKind::DataRace, (0, 0)),
-    // The notifier does not see that somebody waits.
+    // The notifier does not see that a thread waits.
     ("event_count", FailureKind::Deadlock, (1, 0)),
     ("spin_barrier", FailureKind::DataRace, (0, 0)),
     ("ticket_lock", FailureKind::DataRace, (0, 0)),

@@ -114,7 +114,7 @@ impl Runtime {
     }
 
     /// Brings the threads of an execution that is over to their ends. Returns whether all have
-    /// ended; the others are abandoned, because they cannot go on or nobody would gain by it. The
+    /// ended; the others are abandoned, because they cannot go on or nothing would be gained by it. The
     /// state stays as the threads have left it: destructors of statics look at it.
     fn conclude(&mut self) -> bool {
         let panicked = self.panicked_thread();
