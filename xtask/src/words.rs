@@ -12,7 +12,6 @@ const NOT_YET_READ: &[&str] = &[
     "crates/preempt-check/",
     "crates/preempt-cluster/",
     "crates/preempt-disk/",
-    "crates/preempt-explore/",
     "crates/preempt-native/",
     "crates/preempt-promela/",
     "crates/preempt-report/",
