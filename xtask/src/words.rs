@@ -13,7 +13,6 @@ const NOT_YET_READ: &[&str] = &[
     "crates/preempt-cluster/",
     "crates/preempt-disk/",
     "crates/preempt-native/",
-    "crates/preempt-promela/",
     "crates/preempt-report/",
 ];
 
