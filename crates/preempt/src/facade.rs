@@ -21,7 +21,7 @@ pub fn belongs_to_library(file: &'static str) {
     crate::places::belongs_to_library(file);
 }
 
-/// Spawns a thread whose closure need not be `Send`: all threads of an execution run on one
+/// Spawns a thread with a closure that need not be `Send`: all threads of an execution run on one
 /// thread of the operating system.
 ///
 /// # Panics

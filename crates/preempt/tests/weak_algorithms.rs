@@ -27,7 +27,7 @@ const MISTAKES: [(&str, FailureKind, (u32, u32)); 16] = [
     // The first fences still order the flags, so it is the turn: the second thread's store comes before
     // the first one's, while the first thread has the lock.
     ("peterson", FailureKind::DataRace, (1, 1)),
-    // The writer runs between the two reads of the reader, whose second look is outdated.
+    // The writer runs between the two reads of the reader, and the reader's second look is outdated.
     ("seqlock", FailureKind::Panic, (1, 1)),
     // The owner does not see that the thief has come so far.
     ("chase_lev", FailureKind::Panic, (1, 0)),

@@ -147,7 +147,7 @@ impl Runtime {
         ended
     }
 
-    /// The thread whose panic has ended the execution, if another one may deal with that: they run on to find out.
+    /// The thread that has ended the execution by a panic, if another one may deal with that: they run on to find out.
     fn panicked_thread(&self) -> Option<ThreadId> {
         let run = self.run();
         let thread = run.state.panicked().filter(|_| run.ending == Some(Ending::Panic))?;
