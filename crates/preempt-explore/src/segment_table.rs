@@ -63,7 +63,7 @@ impl SegmentTable {
         self.reach_next_operation(session, state, step.thread, path)
     }
 
-    /// Executes `step` on a state, whose thread is then between two operations.
+    /// Executes `step` on a state; the thread of the step is then between two operations.
     pub(crate) fn apply<P: Program>(
         &mut self,
         session: &mut Session<'_, P>,

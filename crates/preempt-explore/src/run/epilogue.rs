@@ -140,7 +140,7 @@ impl Run {
         Command::Resume(step.thread, result)
     }
 
-    /// The next step of a thread whose loop is tried out; `None` if it is known or there is none.
+    /// The next step of the thread in a loop that is tried out; `None` if it is known or there is none.
     fn try_out(&mut self) -> Option<Command> {
         let epilogue = self.epilogue.as_mut()?;
         let probe = epilogue.probe.as_mut()?;

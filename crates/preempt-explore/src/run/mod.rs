@@ -29,7 +29,7 @@ pub trait Driver {
     /// Picks one of the moves; the list is never empty. `None` abandons the execution.
     fn choose(&mut self, run: &Run, moves: &[Move]) -> Option<Move>;
 
-    /// A thread whose history is `history` did `effects` and then reached `next`.
+    /// A thread with the history `history` did `effects` and then reached `next`.
     fn segment(
         &mut self,
         thread: ThreadId,

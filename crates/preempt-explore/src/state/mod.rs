@@ -214,12 +214,12 @@ impl ExecutionState {
         self.threads.iter().all(|t| matches!(t.status, Status::Done | Status::Absent))
     }
 
-    /// The thread whose panic ends the execution.
+    /// The thread that has ended the execution by a panic.
     pub fn panicked(&self) -> Option<ThreadId> {
         self.panicked
     }
 
-    /// The thread whose panic is a failure, where nothing moves any more.
+    /// The thread that has failed by a panic, where nothing moves any more.
     pub(crate) fn failed_by(&self) -> Option<ThreadId> {
         self.panicked.or_else(|| self.thread_ids().find(|&t| self.thread(t).panicked))
     }
