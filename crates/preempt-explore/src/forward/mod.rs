@@ -185,7 +185,7 @@ impl Forward {
 
     /// Forgets the search but not what is known about the program.
     fn begin_again<P: Program>(&mut self, session: &mut Session<'_, P>) -> Result<(), Halt> {
-        // What workers are still about to report is worth knowing, but the search does not depend on it.
+        // What workers are still about to report is worth knowing, but no state waits for it any more.
         self.suspended.clear();
         while self.pool.as_ref().is_some_and(|pool| pool.outstanding > 0) {
             match self.hear(session, PATIENCE, 0) {

@@ -21,7 +21,7 @@ pub struct Touches {
     pub channels: Box<[Ends]>,
 }
 
-/// What every process reads, and no process writes whose objects are known.
+/// What every point with known objects reads and none of them writes.
 const ALWAYS: u64 = 1 << 63;
 
 /// The bits of a channel's two ends.
