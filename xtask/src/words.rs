@@ -5,13 +5,6 @@
 //! - Processes, threads and visits are "it". Pronouns for people are rejected wherever they stand: no rule can tell what they are
 //!   about, and another word can always be found.
 
-/// Crates whose comments are still to be read for pronouns; the list only shrinks.
-const NOT_YET_READ: &[&str] =
-    &["crates/preempt/", "crates/preempt-explore/", "crates/preempt-promela/"];
-
-/// Crates whose doc comments may still begin in the middle of a sentence: the engine, while it is rewritten.
-const ENGINE: &[&str] = &[];
-
 /// Names that are written in lower case.
 const NAMES: &[&str] =
     &["clang", "gcc", "log2", "loom", "n", "pop", "psc", "shuttle", "std", "steal", "xorshift64"];
@@ -32,7 +25,6 @@ const PRONOUNS: &[&str] = &[
 /// What is to be written again in a file.
 pub(crate) fn complaints(name: &str, text: &str) -> Vec<String> {
     let mut complaints = Vec::new();
-    let is_in = |list: &[&str]| list.iter().any(|folder| name.starts_with(folder));
     let (mut is_example, mut before) = (false, "");
     for (at, line) in text.lines().enumerate() {
         let line = line.trim();
@@ -41,13 +33,13 @@ pub(crate) fn complaints(name: &str, text: &str) -> Vec<String> {
             is_example = !is_example;
         }
         let words = || words(comment(line).unwrap_or_default());
-        if !is_example && !is_in(NOT_YET_READ) {
+        if !is_example {
             let found = words().find(|word| PRONOUNS.contains(&word.to_lowercase().as_str()));
             complaints.extend(found.map(|word| {
                 format!("{name}:{}: say which thread or process, not `{word}`", at + 1)
             }));
         }
-        let begins = line.starts_with("/// ") && !before.starts_with("///") && !is_in(ENGINE);
+        let begins = line.starts_with("/// ") && !before.starts_with("///");
         let first =
             words().next().filter(|word| word.starts_with(|c: char| c.is_ascii_lowercase()));
         let is_prose = doc.is_some_and(|doc| doc.trim_start().starts_with(char::is_alphabetic));

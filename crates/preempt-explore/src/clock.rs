@@ -5,7 +5,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Threads whose times fit without an allocation.
+/// How many threads' times fit without an allocation.
 const INLINE: usize = 6;
 
 /// A clock that is kept as it was: that of a write, or of an event.

@@ -1,7 +1,7 @@
 //! What an exploration leaves out although it is within the bounds.
 //!
 //! Some choices have no end: a loop may give up later and later, a wait may time out again and again. An exploration
-//! cuts them somewhere, and whoever asked must be told where that was. Workers share what they have noted.
+//! cuts them somewhere, and the report must say where that was. Workers share what they have noted.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 

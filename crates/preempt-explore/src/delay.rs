@@ -1,6 +1,6 @@
 //! Delay-bounded search: for tests with too many threads for even the first bound on preemptions.
 //!
-//! Threads run in turns, each until it cannot go on. A *delay* passes over the thread whose turn it is.
+//! Threads run in turns, each until it cannot go on. A *delay* passes over the thread that is next in turn.
 //! Executions are explored by increasing number of delays. With n threads there are about as many
 //! executions with d delays as places to choose d from, while free choices at blocking points alone
 //! make n! executions without a preemption. Nothing is remembered: a real execution per schedule.

@@ -1,9 +1,9 @@
 //! Systematic exploration of controlled executions.
 //!
 //! A program under test is anything that implements [`Program`]: it can be executed again and
-//! again, tells its [`Run`] about every visible [`Operation`], and lets a [`Driver`] decide who
-//! moves. A strategy explores its executions in a [`Session`] and leaves a [`Statistics`]: how many
-//! happens-before graphs there are, with how many preemptions, and the first failure.
+//! again, tells its [`Run`] about every visible [`Operation`], and lets a [`Driver`] decide which
+//! thread moves. A strategy explores its executions in a [`Session`] and leaves a [`Statistics`]: how
+//! many happens-before graphs there are, with how many preemptions, and the first failure.
 //!
 //! This crate knows threads, objects, actions and schedules. It knows no coroutine and no
 //! standard library facade; those live in the crate `preempt`.

@@ -157,9 +157,9 @@ pub enum Action {
 pub enum Order {
     /// Nothing.
     Relaxed,
-    /// Whoever reads comes after whoever released what is read.
+    /// A read comes after the release of what it reads.
     Acquire,
-    /// What was done before comes before whoever acquires it.
+    /// What was done before comes before every acquire of what is written.
     Release,
     /// Both.
     AcquireRelease,
@@ -405,7 +405,7 @@ impl Operation {
 /// One scheduling decision: a thread, and which of the alternatives of its operation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Move {
-    /// Who moves.
+    /// The thread that moves.
     pub thread: ThreadId,
     /// Which alternative: a waiter to wake, a number to choose, [`Move::TIMEOUT`]. Under weak memory
     /// also how many writes of the location are newer than the one that is read, or than the one

@@ -19,7 +19,7 @@ use rustc_hash::FxHashMap;
 /// One access to a plain cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// Who.
+    /// The thread that accesses it.
     pub thread: ThreadId,
     /// Whether it writes.
     pub write: bool,
@@ -150,7 +150,7 @@ impl Clocks {
         merge(clock, self.objects.get(object.index()));
     }
 
-    /// As [`Clocks::acquire`], by somebody who excludes readers: comes after all of them.
+    /// As [`Clocks::acquire`], by a thread that excludes readers: comes after all of them.
     pub(crate) fn acquire_from_readers(&mut self, thread: ThreadId, object: ObjectId) {
         self.thread(thread);
         let clock = self.threads.get_mut(thread.index(), self.width);
@@ -319,7 +319,7 @@ impl Clocks {
         self.access_until(thread, cell, write, site, 0);
     }
 
-    /// An access that lasted until the last operation of the thread, which is `ticks` ago. Whoever
+    /// An access that lasted until the last operation of the thread, which is `ticks` ago. A thread that
     /// acquires what that operation released comes after it.
     pub(crate) fn access_until(
         &mut self,

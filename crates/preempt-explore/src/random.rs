@@ -105,7 +105,7 @@ fn sample_as_they_come<P: Program>(
     }
 }
 
-/// Lets a sampler decide who moves, and then now and then makes a stale choice.
+/// Lets a sampler decide which thread moves, and then now and then makes a stale choice.
 struct Stale<'a, S> {
     sampler: &'a mut S,
     random: &'a mut Random,

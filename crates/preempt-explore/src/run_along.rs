@@ -1,4 +1,4 @@
-//! One execution along a given path and from there without preemption, for whoever learns from it.
+//! One execution along a given path and from there without preemption, for an observer that learns from it.
 //!
 //! What comes after the path is not needed, so it may as well be an execution in which something goes wrong more often than in
 //! others: with stale choices ([`Tail::Stale`]).

@@ -63,7 +63,7 @@ impl SegmentTable {
         self.reach_next_operation(session, state, step.thread, path)
     }
 
-    /// Executes `step` on a state, whose thread is then between two operations.
+    /// Executes `step` on a state; the thread of the step is then between two operations.
     pub(crate) fn apply<P: Program>(
         &mut self,
         session: &mut Session<'_, P>,
@@ -204,7 +204,7 @@ impl SegmentTable {
 
     /// Whether no other thread is known to operate on what this operation touches, or all writes to atomics are
     /// kept and it is an access to one that is ordered with all others in every execution so far.
-    /// Whoever relies on it must look at `contradicted`, which is set if that turns out to be wrong.
+    /// A caller that relies on it must look at `contradicted`, which is set if that turns out to be wrong.
     pub(crate) fn is_local(&mut self, thread: ThreadId, operation: &Operation) -> bool {
         let [first, second] = objects(operation);
         let ordered = self.weak && operation.action.is_access() && !self.raced.contains(&first);

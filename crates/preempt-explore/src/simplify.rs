@@ -16,7 +16,7 @@ struct Block {
     steps: usize,
 }
 
-/// An execution to be imitated: who moves, and the choices of each thread's steps other than the first one.
+/// An execution to be imitated: which threads move, and the choices of each thread's steps other than the first one.
 #[derive(Clone, Debug)]
 struct Plan {
     blocks: Vec<Block>,

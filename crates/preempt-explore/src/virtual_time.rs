@@ -1,6 +1,6 @@
 //! Virtual time: a clock per thread that moves when the thread sleeps or a wait of it times out.
 //!
-//! Clocks are brought together along happens-before: whoever joins a thread, takes a lock or reads what
+//! Clocks are brought together along happens-before: a thread that joins another, takes a lock or reads what
 //! another has written is not earlier than that. So time never runs backwards along any order that the
 //! test can see, and it is a function of the thread's history, as everything else that a thread sees.
 

@@ -29,7 +29,7 @@ pub struct WorkersLost;
 
 /// How paths get to the workers, and reports back: by channels between threads, or otherwise.
 pub trait Workers {
-    /// Gives a path to some worker. If nobody is left to take it, `report` says so.
+    /// Gives a path to some worker. If no worker is left to take it, `report` says so.
     fn hand_out(&mut self, path: Vec<Move>);
 
     /// A report, if there is one within this time.

@@ -303,7 +303,7 @@ fn variables_in_a_trace_stand_for_any_value() {
     assert!(matches!(events("c!2"), Outcome::Violated(_)));
 }
 
-/// Spin 6.5.2 has 6 states in each: the sequence is entered when nobody else can move, and the timeout
+/// Spin 6.5.2 has 6 states in each: the sequence is entered when no other process can move, and the timeout
 /// lasts until its end.
 #[test]
 fn a_timeout_lets_a_d_step_begin() {

@@ -64,8 +64,8 @@ fn compare(text: &str, mode: usize, folder: &Path) -> Comparison {
 
 /// Whether Spin may report one error several times. For a D_proctype it counts one per statement of a
 /// merged step. A claim that has come to its end is reported at every half step that is tried: also
-/// at the offer of a rendezvous that nobody takes, and once more where the claim's moves are repeated
-/// because nobody can move without `timeout` (as `pan` built with `-DVERBOSE` shows).
+/// at the offer of a rendezvous that no process takes, and once more where the claim's moves are repeated
+/// because no process can move without `timeout` (as `pan` built with `-DVERBOSE` shows).
 fn is_error_repeated(text: &str) -> bool {
     let half_steps = text.contains("= [0] of") || text.contains("timeout");
     // Both halves of a rendezvous may have the wrong number of fields, and several messages of one `d_step`:

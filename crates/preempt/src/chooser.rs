@@ -3,7 +3,7 @@
 use crate::rt::Runtime;
 use preempt_explore::{Action, Driver, Halt, Move, Run, Session};
 
-/// Chooses who moves. Threads are numbered in the order of spawning; the main thread is 0.
+/// Chooses which thread moves. Threads are numbered in the order of spawning; the main thread is 0.
 pub trait Chooser {
     /// Whether there is to be another execution.
     fn begin(&mut self) -> bool;

@@ -30,7 +30,7 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
-    /// Reads the variables. Panics if a value makes no sense: whoever set it wants to know.
+    /// Reads the variables. Panics if a value makes no sense: the user wants to know.
     #[track_caller]
     pub(crate) fn read() -> Self {
         // What is no Unicode makes no sense as a number, and must not be ignored either.

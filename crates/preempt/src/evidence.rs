@@ -142,8 +142,8 @@ fn numbered(trouble: Trouble, run: &Run) -> Trouble {
     }
 }
 
-/// The panic to be reported: the first one that nobody has dealt with. If a thread panics because another one has,
-/// that one's.
+/// The panic to be reported: the first one that no thread has dealt with. If a thread panics because another one
+/// has, the panic of that other thread.
 fn panic(runtime: &Runtime, run: &Run) -> Option<(ThreadId, PanicNote)> {
     let words = &runtime.last_words;
     let unseen = words.iter().find(|(thread, _)| run.state.thread(*thread).has_panicked());

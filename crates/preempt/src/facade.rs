@@ -21,7 +21,7 @@ pub fn belongs_to_library(file: &'static str) {
     crate::places::belongs_to_library(file);
 }
 
-/// Spawns a thread whose closure need not be `Send`: all threads of an execution run on one
+/// Spawns a thread with a closure that need not be `Send`: all threads of an execution run on one
 /// thread of the operating system.
 ///
 /// # Panics
@@ -86,7 +86,7 @@ pub fn thread_number() -> Option<usize> {
 pub fn main_has_ended() -> bool {
     let main = preempt_explore::ThreadId::MAIN;
     rt::current().is_some_and(|runtime| {
-        // Nobody asks before it has happened once.
+        // Not an operation before the answer was yes once: until then ends need not be visible.
         let ended = runtime.run().state.thread(main).status == preempt_explore::Status::Done;
         let asks = runtime.run().current != main && (ended || runtime.registry.shows_ends());
         asks && rt::has_ended(runtime, main, Location::caller())

@@ -327,7 +327,7 @@ fn trouble(evidence: &Evidence) -> Description {
     }
 }
 
-/// Who waits for whom.
+/// What each thread waits for, and the thread that holds it.
 fn waits(evidence: &Evidence, kind: FailureKind, title: &str) -> Description {
     let mut message = String::from(title);
     let name = |index: usize| {

@@ -14,7 +14,7 @@ const SHOWN: usize = 8;
 const WIDTH: usize = 100;
 
 /// The steps of an execution in the vocabulary of reports, and where their objects were made. The main
-/// thread runs first: whoever moves before it has taken the processor from it.
+/// thread runs first: a thread that moves before it has taken the processor from it.
 pub(crate) fn trace(evidence: &Evidence) -> (Trace, Vec<(String, String)>) {
     let Evidence { events, racy, threads, .. } = evidence;
     let mut names = ObjectNames::of(evidence);
@@ -184,7 +184,7 @@ impl<'a> ObjectNames<'a> {
         name
     }
 
-    /// Who waits for whom at a deadlock, and who took what they wait for where.
+    /// Which thread waits for which at a deadlock, and which thread took what they wait for, and where.
     fn waiting(&mut self, evidence: &Evidence) -> Vec<Waiting> {
         if !matches!(evidence.ending, Ending::Deadlock) {
             return Vec::new();
@@ -216,7 +216,7 @@ impl<'a> ObjectNames<'a> {
                 (Action::TakeToken, None) => "not unparked".into(),
                 (_, None) => "nothing lets it go on".into(),
             };
-            // Where nobody in particular has it, any other thread that is left could do something.
+            // Where no particular thread has it, any other thread that is left could do something.
             let others = evidence.waiting.iter().map(|w| w.thread).filter(|t| *t != waits.thread);
             Waiting {
                 pid: waits.thread,

@@ -111,7 +111,7 @@ pub struct Report {
     /// What was covered, bound by bound.
     pub per_bound: Vec<Bound>,
     /// If there were too many threads for any bound on preemptions: all executions were explored in which
-    /// at most this many times a thread is passed over whose turn it is.
+    /// the thread that is next in turn is passed over at most this many times.
     pub delays: Option<u32>,
     /// Executions made by sampling.
     pub samples: u64,

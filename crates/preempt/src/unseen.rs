@@ -4,7 +4,7 @@
 //! std `Arc` or a std atomic breaks that: a thread that looks at it learns what others did without an
 //! operation that says so. Such a test is still a function of its *schedule*, so it can be explored by
 //! schedules, as a stateless search without reduction does. What it cannot have is a proof: no
-//! switch is made between two accesses that nobody sees, so the answer is inconclusive at best.
+//! switch is made between two accesses that are not seen, so the answer is inconclusive at best.
 //!
 //! Nor can it livelock: a loop that waits for something unseen looks endless, and is given up.
 //!
@@ -75,7 +75,7 @@ pub(crate) fn explore(
             return None;
         }
         if matches!(failed, Some(Ending::StepLimit | Ending::Livelock | Ending::Cycle(_))) {
-            // A loop that polls what nobody sees does not seem to wait for anything.
+            // A loop that polls what is not seen does not seem to wait for anything.
             found.failure = None;
         }
         found.executions += before;

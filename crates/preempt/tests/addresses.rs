@@ -182,7 +182,7 @@ fn aba() {
             stack.push(again);
         }
         let popped = other.join().unwrap();
-        // `b` was taken off by this thread: nobody else can have it.
+        // `b` was taken off by this thread: the other one cannot have it.
         assert!(b.is_null() || popped != b.addr(), "popped twice");
         let left = stack.head.load(SeqCst);
         assert!(b.is_null() || left != b, "a node that was taken off is on the stack");

@@ -220,7 +220,7 @@ fn once() {
     assert_eq!(seen.len(), 4);
 }
 
-/// Who asks too early may ask again.
+/// A thread that asks too early may ask again.
 #[test]
 fn once_is_seen_to_be_done() {
     let seen = outcomes(|| {
@@ -239,7 +239,7 @@ fn once_is_seen_to_be_done() {
     assert_eq!(seen, BTreeSet::from([(None, None), (None, Some(7)), (Some(7), Some(7))]));
 }
 
-/// With weaker orders, too; and who sees a value sees what was done before it was set.
+/// With weaker orders, too; and a thread that sees a value sees what was done before it was set.
 #[test]
 fn once_orders_what_was_before() {
     let seen = Real::new(BTreeSet::new());
@@ -402,7 +402,7 @@ fn leaks_and_counts() {
         let node = Arc::new(Node(Mutex::new(None)));
         *node.0.lock().unwrap() = Some(node.clone());
     });
-    // Who drops last is a race as soon as the destructor synchronises.
+    // Which thread drops last is a race as soon as the destructor synchronises.
     struct Tells(mpsc::Sender<usize>, usize);
     impl Drop for Tells {
         fn drop(&mut self) {

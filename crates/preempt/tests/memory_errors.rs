@@ -25,7 +25,7 @@ struct Node {
     next: AtomicPtr<Node>,
 }
 
-/// A stack whose nodes are freed by whoever pops them.
+/// A stack whose nodes are freed by the thread that pops them.
 #[derive(Default)]
 struct Stack {
     head: AtomicPtr<Node>,

@@ -303,7 +303,7 @@ fn loops_that_wait_by_sleeping_end() {
     });
 }
 
-/// Whoever believes that a nap is long enough for others is wrong, and so is who gives up after a few.
+/// A thread that believes that a nap is long enough for others is wrong, and so is one that gives up after a few.
 #[test]
 fn naps_are_never_long_enough() {
     fn late(naps: usize) {

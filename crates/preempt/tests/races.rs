@@ -82,7 +82,7 @@ fn message_passing(store: Ordering, load: Ordering) -> bool {
     )
 }
 
-/// Who holds a lock for reading shares it: it orders readers and writers, not readers among each other.
+/// A lock held for reading is shared: it orders readers and writers, not readers among each other.
 #[test]
 fn readers_do_not_exclude_each_other() {
     let write_as_reader = |s: &Shared| {

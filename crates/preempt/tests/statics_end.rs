@@ -50,7 +50,7 @@ fn a_static_is_dropped_with_the_values_its_threads_have_left() {
 /// has them.
 struct Members {
     present: AtomicUsize,
-    /// Made by whoever registers last.
+    /// Made by the thread that registers last.
     latest: AtomicPtr<AtomicUsize>,
 }
 
@@ -63,7 +63,7 @@ impl Drop for Members {
     fn drop(&mut self) {
         assert_eq!(self.present.load(SeqCst), 0, "a thread has not said goodbye");
         let latest = self.latest.load(SeqCst);
-        // SAFETY: made by `Box::into_raw` in `Member::new` and not freed by anybody else.
+        // SAFETY: made by `Box::into_raw` in `Member::new` and not freed: no thread has swapped it out.
         let latest = unsafe { Box::from_raw(latest) };
         assert_eq!(latest.load(SeqCst), 3);
         // Objects and threads made here, too.

@@ -309,7 +309,8 @@ fn channels_synchronise() {
     is_not_ordered("try_recv that fails", send, |o| o.receiver.lock().unwrap().try_recv().is_err());
 }
 
-/// The one who drops a reference gives what it has done to the one who finds that it is alone.
+/// What a thread did before it dropped its reference happens before what a thread does that then finds itself the
+/// only owner.
 #[test]
 fn counts_synchronise_where_they_promise_to() {
     type Alone = fn(Arc<Data>, Weak<Data>) -> Option<Arc<Data>>;

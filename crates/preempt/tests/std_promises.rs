@@ -64,7 +64,7 @@ fn a_wait_that_times_out_takes_the_lock_later() {
         first.join().unwrap();
         second.join().unwrap();
     });
-    // Between the timeout and the lock another thread may take the lock and find nobody to notify.
+    // Between the timeout and the lock another thread may take the lock and find no thread to notify.
     let seen = std::sync::Mutex::new(std::collections::BTreeSet::new());
     holds("all outcomes", || {
         let shared = Arc::new((Mutex::new(false), Condvar::new()));
@@ -190,7 +190,7 @@ fn a_scope_does_not_wait_for_thread_locals() {
     });
 }
 
-/// A panic reaches whoever joins the thread, with its payload; it is a failure if nobody does.
+/// A panic reaches the thread that joins the one that panicked, with its payload; it is a failure if none does.
 #[test]
 fn panics_reach_join() {
     holds("the payload", || {

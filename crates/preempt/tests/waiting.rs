@@ -175,7 +175,7 @@ fn try_send_in_a_loop_is_finite() {
     }
 }
 
-/// Spins `rounds` times, then parks without looking again: the other thread has seen that nobody sleeps.
+/// Spins `rounds` times, then parks without looking again: the other thread has seen that no thread sleeps.
 fn gives_up(rounds: usize, pause: fn()) -> impl Fn() + Sync {
     move || {
         let shared = Arc::new((AtomicBool::new(false), AtomicBool::new(false)));

@@ -27,7 +27,7 @@ const MISTAKES: [(&str, FailureKind, (u32, u32)); 16] = [
     // The first fences still order the flags, so it is the turn: the second thread's store comes before
     // the first one's, while the first thread has the lock.
     ("peterson", FailureKind::DataRace, (1, 1)),
-    // The writer runs between the two reads of the reader, whose second look is outdated.
+    // The writer runs between the two reads of the reader, and the reader's second look is outdated.
     ("seqlock", FailureKind::Panic, (1, 1)),
     // The owner does not see that the thief has come so far.
     ("chase_lev", FailureKind::Panic, (1, 0)),
@@ -42,7 +42,7 @@ const MISTAKES: [(&str, FailureKind, (u32, u32)); 16] = [
     ("double_checked", FailureKind::DataRace, (0, 0)),
     ("reference_count", FailureKind::DataRace, (0, 0)),
     ("ring_buffer", FailureKind::DataRace, (0, 0)),
-    // The notifier does not see that somebody waits.
+    // The notifier does not see that a thread waits.
     ("event_count", FailureKind::Deadlock, (1, 0)),
     ("spin_barrier", FailureKind::DataRace, (0, 0)),
     ("ticket_lock", FailureKind::DataRace, (0, 0)),

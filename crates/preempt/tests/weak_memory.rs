@@ -357,7 +357,7 @@ fn loops_that_wait_end() {
     let report = check().run(body(Relaxed, Relaxed));
     let failure = report.failure().expect("no order");
     assert_eq!((failure.stale, failure.preemptions), (1, 0));
-    // Nobody ever stores.
+    // No thread ever stores the value that is waited for.
     let report = check().run(|| {
         let x = Arc::new(AtomicUsize::new(0));
         let other = x.clone();
@@ -414,7 +414,7 @@ fn races_follow_happens_before() {
     }
 }
 
-/// An attempt to take a lock that fails synchronises with nobody.
+/// An attempt to take a lock that fails does not synchronise with any thread.
 #[test]
 fn failed_attempts_synchronise_with_nobody() {
     use preempt::sync::Mutex;
@@ -444,7 +444,7 @@ fn failed_attempts_synchronise_with_nobody() {
     assert_eq!(report.failure().map(|f| f.kind), Some(FailureKind::DataRace), "{report}");
 }
 
-/// Whoever drops the last reference comes after all that was done through the others.
+/// The thread that drops the last reference comes after all that was done through the others.
 #[test]
 fn the_last_reference_synchronises() {
     struct Shared(UnsafeCell<usize>);

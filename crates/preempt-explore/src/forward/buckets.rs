@@ -22,7 +22,7 @@ use std::time::Instant;
 const BEGINNING: u64 = 200;
 
 impl Forward {
-    /// The level whose turn it is: the one with the fewest stale choices that has something left and
+    /// The level to be explored next: the one with the fewest stale choices that has something left and
     /// time. `None` if all within the limits is explored.
     pub(super) fn next_level<P>(&mut self, session: &Session<'_, P>) -> Option<usize> {
         self.turn_to(0);

@@ -4,7 +4,7 @@
 //! bucket each. A program without weak memory orders has level 0 only.
 //!
 //! Invariant: a visit at level s with p preemptions covers a visit at level t with q iff s <= t and p < q,
-//! or s <= t, p = q and the same thread moved last (or one that could not go on, so that everybody may).
+//! or s <= t, p = q and the same thread moved last (or one that could not go on, so that any other may move).
 //! With p < q any other last thread costs at most the one preemption that is left. So statements such as
 //! "all executions with at most 1 stale choice and at most 2 preemptions" are exact. Graphs that need
 //! fewer preemptions with more stale choices are visited again and counted once.

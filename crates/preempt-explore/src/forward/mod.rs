@@ -12,7 +12,7 @@
 //!
 //! Invariant: when a graph is first reached, the current bucket is the least number of preemptions
 //! it needs. Graphs reached by several last threads at that cost keep all of them, because each
-//! may continue for free; if one of them cannot continue (or yields), everybody may.
+//! may continue for free; if one of them cannot continue (or yields), every thread may.
 //!
 //! Under weak memory stale choices are a second cost, see `forward/levels.rs`: what follows is the next level's.
 //!
@@ -185,7 +185,7 @@ impl Forward {
 
     /// Forgets the search but not what is known about the program.
     fn begin_again<P: Program>(&mut self, session: &mut Session<'_, P>) -> Result<(), Halt> {
-        // What workers are still about to report is worth knowing, but nobody waits for it.
+        // What workers are still about to report is worth knowing, but no state waits for it any more.
         self.suspended.clear();
         while self.pool.as_ref().is_some_and(|pool| pool.outstanding > 0) {
             match self.hear(session, PATIENCE, 0) {
@@ -364,7 +364,7 @@ impl Forward {
         self.visit(session, next, parent, step, cost, hash)
     }
 
-    /// The same for the last successor of a state that nobody needs any more: nothing is copied, also
+    /// The same for the last successor of a state that is not needed any more: nothing is copied, also
     /// not the writes of atomics, which copies share until one of them writes.
     fn enter_last<P: Program>(
         &mut self,

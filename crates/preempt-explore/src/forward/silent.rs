@@ -8,7 +8,7 @@
 //!
 //! The same holds of atomics that are handed from thread to thread, if all their writes are kept: where each
 //! access happens after all earlier ones that conflict with it, not counting what the atomic itself
-//! synchronises, nobody can come in between, and there is one order of these accesses for each order of all
+//! synchronises, no thread can come in between, and there is one order of these accesses for each order of all
 //! the others. That is looked at in every state, imagined or not; if it turns out to be wrong in one of them, the
 //! search begins again with the operations on this atomic as ordinary ones. That no race is overlooked is the
 //! usual argument for data: the first race of an execution shows itself already where threads are switched

@@ -78,7 +78,7 @@ impl Forward {
         Ok(state)
     }
 
-    /// The state of the last node on the trail: itself if nobody else will need it.
+    /// The state of the last node on the trail: a copy if it will be needed again, otherwise the state itself.
     fn state_at_fork<P>(&mut self, session: &Session<'_, P>, node: u32) -> ExecutionState {
         let forks = &mut self.nodes[node as usize].forks;
         *forks = forks.saturating_sub(1);

@@ -192,7 +192,7 @@ fn random_litmus(random: &mut Random) -> Litmus {
 }
 
 /// A random test of the classical shape: threads access two locations, often with a fence between, and
-/// now and then somebody else updates one of them.
+/// now and then a third thread updates one of them.
 fn crossed_litmus(random: &mut Random, pick: &dyn Fn(&mut Random, &[Order]) -> Order) -> Litmus {
     use Order::*;
     let mut litmus = Litmus { locations: vec!["x".into(), "y".into()], ..Litmus::default() };

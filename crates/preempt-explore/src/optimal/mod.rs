@@ -173,8 +173,8 @@ impl Optimal {
             tree.push(Branch::leaf(without_preemption(&run.state, run.last, &awake)));
         }
         // All alternatives of a thread follow each other. Inside a sequence that a race called for,
-        // with threads asleep, the others are not wanted: either they wake nobody and repeat what
-        // was explored with the sleeping thread first, or a race found there has called for them.
+        // with threads asleep, the others are not wanted: either they wake no thread and repeat
+        // what was explored with the sleeping thread first, or a race found there has called for them.
         let step = tree[0].step;
         let wanted = (!demanded || asleep.is_empty()) && !mutation::is(Mutation::OneAlternative);
         let (own, others): (Vec<Branch>, Vec<Branch>) =

@@ -2,7 +2,7 @@
 //!
 //! An exploration stops an execution when it has seen enough: the rules change, the strategy cuts it,
 //! another thread has failed. Code under test relies on atomics that never unwind, so its threads are
-//! not unwound. They run on to their ends, in turns, and nobody looks: no driver is asked, nothing is
+//! not unwound. They run on to their ends, in turns and unobserved: no driver is asked, nothing is
 //! learnt, and afterwards the run is as it was when it ended.
 //!
 //! After a deadlock they cannot. If the exploration goes on (to count all failures), memory must stay
@@ -111,14 +111,14 @@ impl Run {
         finished
     }
 
-    /// Lets nobody move any more.
+    /// Lets no thread move any more.
     pub fn stop_epilogue(&mut self) {
         if let Some(epilogue) = &mut self.epilogue {
             epilogue.steps = self.step_limit;
         }
     }
 
-    /// Whose turn it is: the next thread in order that can move.
+    /// Resumes the next thread in order that can move.
     pub(crate) fn schedule_epilogue(&mut self) -> Command {
         self.state.panicked = None;
         if let Some(command) = self.try_out() {
@@ -140,7 +140,7 @@ impl Run {
         Command::Resume(step.thread, result)
     }
 
-    /// The next step of a thread whose loop is tried out; `None` if it is known or there is none.
+    /// The next step of the thread in a loop that is tried out; `None` if it is known or there is none.
     fn try_out(&mut self) -> Option<Command> {
         let epilogue = self.epilogue.as_mut()?;
         let probe = epilogue.probe.as_mut()?;
@@ -194,7 +194,7 @@ impl Run {
         self.names.set_loop(probe.key, when, conduct);
     }
 
-    /// Nobody can move: lets the next blocked thread go on.
+    /// No thread can move: lets the next blocked one go on.
     fn release(&mut self) -> Command {
         let Some(epilogue) = &mut self.epilogue else { return Command::Stop };
         epilogue.releases += 1;

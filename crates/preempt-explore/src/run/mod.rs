@@ -2,8 +2,8 @@
 //!
 //! The runtime calls [`Run::create`], [`Run::spawn`] and [`Run::touch`] while a thread runs, and
 //! [`Run::reach`] when it stands before a visible operation (or has ended). Then
-//! [`Run::schedule`] asks the strategy who goes next, executes that operation on the state and
-//! tells the runtime which thread to resume with which result.
+//! [`Run::schedule`] asks the strategy which thread goes next, executes its operation on the state
+//! and tells the runtime which thread to resume with which result.
 
 mod creation;
 mod cycle;
@@ -24,12 +24,12 @@ use creation::Creations;
 use stopped::{Epilogue, Suspect};
 use trail::Trail;
 
-/// Decides who moves, and learns what threads do.
+/// Decides which thread moves, and learns what threads do.
 pub trait Driver {
     /// Picks one of the moves; the list is never empty. `None` abandons the execution.
     fn choose(&mut self, run: &Run, moves: &[Move]) -> Option<Move>;
 
-    /// A thread whose history is `history` did `effects` and then reached `next`.
+    /// A thread with the history `history` did `effects` and then reached `next`.
     fn segment(
         &mut self,
         thread: ThreadId,
@@ -110,7 +110,7 @@ pub enum Ending {
 /// One step of a real execution, for reports.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
-    /// Who and which alternative.
+    /// Which thread and which alternative.
     pub step: Move,
     /// What.
     pub operation: Operation,
@@ -259,7 +259,7 @@ impl Run {
     /// taken for one that waits.
     pub fn finish_probe(&mut self) {
         if let Some((_, key)) = self.probe.take() {
-            // Nobody has tried it out.
+            // It was not tried out.
             self.names.set_loop(key, Vec::new(), Conduct::Waits);
         }
     }
@@ -444,7 +444,7 @@ impl Run {
         }
     }
 
-    /// Asks who goes next and executes that thread's operation.
+    /// Asks which thread goes next and executes its operation.
     pub fn schedule(&mut self, driver: &mut dyn Driver) -> Command {
         if self.epilogue.is_some() {
             return self.schedule_epilogue();

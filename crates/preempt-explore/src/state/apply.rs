@@ -494,7 +494,7 @@ impl ExecutionState {
                     | Action::NotifyOne
                     | Action::NotifyAll
             );
-            // An attempt that fails learns nothing of what was done under the lock, or by who initialises.
+            // An attempt that fails learns nothing of what was done under the lock, or by the initialisation.
             let has_failed = match operation.action {
                 Action::TryLock | Action::TryReadLock | Action::TryWriteLock => done.result == 0,
                 Action::OnceCompleted => done.result != ONCE_DONE,

@@ -1,4 +1,4 @@
-//! Channels: how long they are, who is left on either side, and what passes through them.
+//! Channels: how long they are, which ends are left on either side, and what passes through them.
 
 use super::Object;
 use super::done::{Done, Publish};

@@ -1,7 +1,7 @@
 //! The shared state of one execution: threads, objects, and the happens-before graph so far.
 //!
-//! The same `ExecutionState` drives a running program and a search that only imagines one: who is enabled,
-//! what an operation does and which graph results depend on nothing else. A state is identified
+//! The same `ExecutionState` drives a running program and a search that only imagines one: which threads are
+//! enabled, what an operation does and which graph results depend on nothing else. A state is identified
 //! by the hash of its happens-before graph, the XOR of one term per action. An action is named by
 //! (thread, n-th action of the thread); its term also holds the last write of the object, and for
 //! a write the reads since, which is what fixes the order among dependent actions.
@@ -44,7 +44,7 @@ pub struct ExecutionState {
     pub(crate) threads: Vec<Thread>,
     pub(crate) objects: Objects,
     pub(crate) watches: Vec<Watch>,
-    /// Who holds which lock for reading.
+    /// Which threads hold which locks for reading.
     pub(crate) reading: Vec<(ThreadId, ObjectId)>,
     pub(crate) hash: u128,
     pub(crate) fired: u32,
@@ -214,12 +214,12 @@ impl ExecutionState {
         self.threads.iter().all(|t| matches!(t.status, Status::Done | Status::Absent))
     }
 
-    /// The thread whose panic ends the execution.
+    /// The thread that has ended the execution by a panic.
     pub fn panicked(&self) -> Option<ThreadId> {
         self.panicked
     }
 
-    /// The thread whose panic is a failure, where nothing moves any more.
+    /// The thread that has failed by a panic, where nothing moves any more.
     pub(crate) fn failed_by(&self) -> Option<ThreadId> {
         self.panicked.or_else(|| self.thread_ids().find(|&t| self.thread(t).panicked))
     }

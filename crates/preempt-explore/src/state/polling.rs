@@ -50,7 +50,8 @@ pub(crate) const COUNTED: usize = 20_000;
 /// After so many rounds without anything new others have to move; also if all rounds are explored.
 const FAIR: u32 = 16;
 const FAIR_OF_ALL: u32 = 1024;
-/// For so many rounds any thread at a yield, or whose wait can time out, may be next where nothing else can move; then in turns.
+/// For so many rounds any thread at a yield, or at a wait that can time out, may be next where nothing else can move;
+/// then in turns.
 pub(super) const ANY_ORDER: u32 = 3;
 /// Counter of a watch that has news from the beginning.
 const OUTDATED: u32 = u32::MAX;

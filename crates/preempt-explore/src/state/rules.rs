@@ -23,7 +23,7 @@ pub struct Rules {
     pub time: bool,
     /// Executions end with the main thread, whatever others do.
     pub daemons: bool,
-    /// A panic ends its thread only, and is a failure if nobody joins the thread. Otherwise it ends the execution.
+    /// A panic ends its thread only, and is a failure if the thread is never joined. Otherwise it ends the execution.
     pub outlives_panics: bool,
     /// The program frees memory with objects in it: only an execution shows whether one of them is used afterwards,
     /// so every complete graph is executed.

@@ -25,7 +25,7 @@ pub struct Channel {
     pub senders: u32,
     /// Whether the receiver is left.
     pub receiver: bool,
-    /// Whether it waits, so that a rendezvous is possible. Kept only if somebody asks for it.
+    /// Whether it waits, so that a rendezvous is possible. Kept only under [`Rules::offers`](crate::Rules::offers).
     pub offered: bool,
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct Write {
     pub(super) value: u64,
     /// Hash of the history of the writer.
     pub(super) version: u64,
-    /// Vector clock that whoever acquires it joins.
+    /// Vector clock that a thread joins when it acquires the write.
     pub(super) released: Clock,
     /// Virtual time of the writer.
     pub(super) moment: Duration,

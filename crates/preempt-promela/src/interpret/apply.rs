@@ -222,7 +222,7 @@ impl<'a> Execution<'a, '_> {
         let view = self.view(me);
         let channel = view.channel(channel)?;
         if channel.is_rendezvous() {
-            // An offer that nobody takes is a step only where it is a mistake.
+            // An offer that no process takes is a step only where it is a mistake.
             return Err(Broken(misfit));
         }
         let sent = view.values(values)?;

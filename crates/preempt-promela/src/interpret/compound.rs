@@ -2,8 +2,8 @@
 //!
 //! There is no limit on its length. A `d_step` is deterministic: if it comes to the same block with
 //! the same state a second time it never ends, and that is reported. Brent's algorithm finds the
-//! repetition with one copy of the state. One that counts for very long is given up when somebody
-//! [asks for that](preempt_core::Cancellation).
+//! repetition with one copy of the state. One that counts for very long is given up when the search
+//! [is asked to stop](preempt_core::Cancellation).
 
 use super::apply::{Broken, Execution};
 use super::evaluate::View;
@@ -56,7 +56,7 @@ impl<'a> Execution<'a, '_> {
     ) -> Result<(), Broken> {
         let mut at = 0;
         let mut repetition = Repetition::default();
-        // What has no first statement without a timeout was listed because nobody could move.
+        // What has no first statement without a timeout was listed because no process could move.
         let first = blocks.first().map_or(&[][..], |block| &block.options);
         let timeout = self.interpreter.program.uses_timeout
             && offer.is_none()

@@ -16,7 +16,7 @@ enum Standing {
     Enabled,
     /// A send on this rendezvous channel, with these values.
     Offer(Vec<i32>, u32),
-    /// The same, with too few or too many values: a mistake even if nobody answers.
+    /// The same, with too few or too many values: a mistake even if no process answers.
     WrongOffer(Vec<i32>, u32),
 }
 
@@ -44,7 +44,7 @@ impl Interpreter {
         }
     }
 
-    /// Adds the enabled steps of one process; `timeout` says that nobody can move without one.
+    /// Adds the enabled steps of one process; `timeout` says that no process can move without one.
     pub fn enabled_of(
         &self,
         state: &[u8],
@@ -164,7 +164,7 @@ impl Interpreter {
 }
 
 impl View<'_> {
-    /// The process may be scheduled: its provided clause holds, and nobody more important can
+    /// The process may be scheduled: its provided clause holds, and no process of higher priority can
     /// move.
     fn may_run(&self) -> bool {
         if !self.is_provided() {

@@ -1,4 +1,4 @@
-//! Who may enable whom: what moves wait for, and what they signal.
+//! Which moves may enable which: what moves wait for, and what they signal.
 //!
 //! Finer than footprints in one respect: of a channel, sends and receives are two objects. A receive waits
 //! for sends, a send waits for receives. Only channels and the set of processes are ever signalled ahead

@@ -7,13 +7,13 @@ use crate::ir::{
     Program, Space, UnaryOp,
 };
 
-/// A state as one process (or nobody) sees it.
+/// A state as one process sees it, or as it looks from outside all of them.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub(super) program: &'a Program,
     pub(super) state: &'a [u8],
     pub(super) process: Option<Process>,
-    /// Nobody can move without a timeout.
+    /// No process can move without a timeout.
     pub(super) timeout: bool,
     /// How many `enabled` are being asked inside each other.
     pub(super) questions: u8,

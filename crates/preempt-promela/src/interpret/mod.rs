@@ -146,8 +146,8 @@ impl Interpreter {
         &self.endless
     }
 
-    /// Whether the `trace` automaton may rest where it is. Nobody asks once all processes are gone, as
-    /// in Spin.
+    /// Whether the `trace` automaton may rest where it is. Once all processes are gone it may rest anywhere,
+    /// as in Spin.
     pub fn may_trace_end(&self, state: &[u8]) -> bool {
         match (&self.program.trace, self.program.layout.trace_offset) {
             (Some(trace), Some(at)) if state[1] > 0 => {

@@ -174,7 +174,7 @@ impl<'p> Objects<'p> {
         if self.program.layout.last_offset.is_some() {
             out.write(LAST);
         }
-        // Whether somebody stands where a rendezvous is answered decides where a sequence is interrupted.
+        // Whether a process stands where a rendezvous is answered decides where a sequence is interrupted.
         let answers = |state: &ControlState| {
             state.moves.iter().any(|id| may_answer(self.program.move_of(*id)))
         };
@@ -371,7 +371,7 @@ impl<'p> Objects<'p> {
                     self.read(index.value, out);
                 }
             }
-            // Where two processes can move nobody has waited in vain, before and after they do.
+            // Where two processes can move there is no timeout, neither before one of them moves nor after.
             Expr::Timeout if out.precision == Precision::Dynamic => {}
             Expr::Enabled(_)
             | Expr::PcValue(_)
@@ -396,7 +396,7 @@ pub(super) fn may_answer(step: &Move) -> bool {
 }
 
 /// Whether a rendezvous may be sent in the middle of an indivisible sequence, which is interrupted where
-/// nobody answers.
+/// no process answers.
 fn meets_inside(program: &Program) -> bool {
     let inside = |proctype, pc| {
         let leads =

@@ -120,7 +120,7 @@ impl Interpreter {
 }
 
 impl Execution<'_, '_> {
-    /// Notes what an expression looks at, if anybody wants to know.
+    /// Notes what an expression looks at, if that is to be shown.
     pub(super) fn look(&mut self, me: Process, expression: ExprId) {
         if self.witness.sights.is_some() {
             let seen = self.interpreter.seen_by(&self.view(me), expression);

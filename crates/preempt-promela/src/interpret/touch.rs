@@ -21,7 +21,7 @@ pub struct Touches {
     pub channels: Box<[Ends]>,
 }
 
-/// What every process reads and nobody writes whose objects are known.
+/// What every point with known objects reads and none of them writes.
 const ALWAYS: u64 = 1 << 63;
 
 /// The bits of a channel's two ends.
@@ -83,8 +83,8 @@ pub fn touches(program: &Program) -> Touches {
     Touches { points, cell_bits: cell_bits.into(), channels }
 }
 
-/// Whether the move may need somebody who receives at the same moment: who does so touches nothing by
-/// getting ready.
+/// Whether the move may need a process that receives at the same moment: a process touches nothing by
+/// getting ready to receive.
 fn may_meet(program: &Program, own: &[ChannelSlot], candidate: &Move) -> bool {
     let types = &program.layout.channel_types;
     let has_no_room = |channel: &ChannelRef| match channel {

@@ -1,8 +1,8 @@
-//! Why a process cannot move, and whose remaining code could change that.
+//! Why a process cannot move, and which processes have remaining code that could change that.
 //!
 //! For readers of a deadlock. What keeps a process is read off the state: the condition that is false with the
-//! values it looked at, the channel that is full or empty. Who could change it is what the code says that
-//! a process can still reach; it may be more than what would really happen, never less, but for
+//! values it looked at, the channel that is full or empty. Which processes could change it follows from the
+//! code that each can still reach; that may be more than what would really happen, never less, but for
 //! processes that do not exist yet.
 
 use super::Interpreter;
@@ -20,7 +20,7 @@ use std::collections::HashSet;
 enum Need {
     /// The object changes.
     Change(usize),
-    /// Somebody uses this end of a channel.
+    /// A process uses this end of a channel.
     Use(usize, End),
 }
 

@@ -88,7 +88,7 @@ pub enum Expr {
     PcValue(ExprId),
     /// `get_priority(pid)`.
     PriorityOf(ExprId),
-    /// 1 in the second round, where nobody could move without it.
+    /// 1 in the second round, where no process could move without it.
     Timeout,
     /// `np_`: 1 iff no process is at a `progress` label.
     NonProgress,

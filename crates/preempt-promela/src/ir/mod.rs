@@ -33,14 +33,14 @@
 //! `states[s].moves` are tried in order:
 //! 1. a move whose [`Move::escape`] is not 0 belongs to an `unless`; once a move with escape group
 //!    `g` was found enabled, moves of any other group (also group 0) are not tried any more;
-//!    (a rendezvous send that nobody answers lifts this restriction again, as in Spin);
+//!    (a rendezvous send that no process answers lifts this restriction again, as in Spin);
 //! 2. [`MoveKind::Else`] is enabled iff no earlier move of the list was;
 //! 3. [`MoveKind::Plain`] is enabled iff its guard is not 0;
 //! 4. sends and receives follow the channel: see [`MoveKind`];
 //! 5. [`MoveKind::Compound`] (`d_step`) is enabled iff an option of its first block is;
 //! 6. [`MoveKind::End`] is enabled iff the process is the youngest.
 //!
-//! If nobody has a step and [`Program::uses_timeout`], a second round is made with
+//! If no process has a step and [`Program::uses_timeout`], a second round is made with
 //! [`Expr::Timeout`] worth 1. A guard that cannot be evaluated (index out of bounds, …) counts as
 //! enabled: taking the step then reports the fault.
 
@@ -117,7 +117,7 @@ pub struct Program {
     pub trace: Option<TraceProgram>,
     /// Some expression contains [`Expr::Timeout`].
     pub uses_timeout: bool,
-    /// Statements that nobody can tell apart are one move.
+    /// Statements that cannot be told apart are one move.
     pub merges_statements: bool,
     /// What is reported when a process asks `enabled` about itself, if any process asks.
     pub circular_question: Option<FaultId>,
@@ -235,8 +235,8 @@ impl Program {
         &self.exprs[id.0 as usize]
     }
 
-    /// Whether somebody looks at what any step of anybody may change: who moved last, what another process
-    /// can do, where it is.
+    /// Whether some expression looks at what any step of any process may change: which process moved last,
+    /// what another process can do, where it is.
     pub fn notices_every_step(&self) -> bool {
         let looks = |e: &Expr| matches!(e, Expr::LastMover | Expr::Enabled(_) | Expr::PcValue(_));
         self.exprs.iter().any(looks)

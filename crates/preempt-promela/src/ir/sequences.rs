@@ -6,7 +6,7 @@
 
 use super::{MoveKind, Pc, Program};
 
-/// The control states from which a process, or whom it hands control to, may keep control for ever.
+/// The control states from which a process, or one to which it hands control, may keep control for ever.
 #[derive(Clone, Debug)]
 pub struct EndlessSequences {
     /// By process type and control state.
@@ -18,9 +18,9 @@ impl EndlessSequences {
     pub fn of(program: &Program) -> Self {
         let all = |proctype: &super::Proctype| vec![true; proctype.states.len()];
         let mut may_begin: Vec<Vec<bool>> = program.proctypes.iter().map(all).collect();
-        // The largest set from each of whose members a move that keeps control leads to a member.
+        // The largest set in which a move that keeps control leads from each member to a member.
         loop {
-            // A send may hand control to whoever receives.
+            // A send may hand control to the process that receives.
             let answered = program.uses_rendezvous
                 && program.moves.iter().any(|step| {
                     let answers =

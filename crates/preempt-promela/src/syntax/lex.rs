@@ -1,7 +1,7 @@
 //! Text to tokens: one lexer for the preprocessor and for Promela.
 //!
 //! Comments and continued lines vanish here. What is no token becomes [`Kind::Bad`], reported only
-//! by whoever uses it, because skipped conditional text may contain anything.
+//! where it is used, because skipped conditional text may contain anything.
 
 use super::codes;
 use super::diagnostic::{Diagnostic, Findings};

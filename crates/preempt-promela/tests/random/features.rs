@@ -418,7 +418,7 @@ pub(super) const FEATURES: &[Feature] = &[
     Feature {
         name: "claim",
         // Once all processes are gone Spin lets a claim at its end die like a process, and counts the
-        // state without it; here somebody always stays.
+        // state without it; here one process always stays.
         globals: &["active proctype Z() { end: (g == 77) }"],
         tail: &[
             "never { do :: (g == 1) -> break :: else od; do :: (h == 1) -> break :: true od }",

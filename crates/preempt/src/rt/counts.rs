@@ -43,7 +43,7 @@ pub(crate) fn count(site: Site) {
 }
 
 /// Runs the destructor of a payload. If it turns out to do visible operations, the count
-/// must be visible, because who is last is then a race that matters.
+/// must be visible, because which thread drops last is then a race that matters.
 pub(crate) fn final_drop(site: Site, drop: impl FnOnce()) {
     let before = current().map(|r| r.registry.final_drop.replace(site));
     drop();

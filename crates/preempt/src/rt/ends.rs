@@ -1,4 +1,4 @@
-//! The ends of threads, where somebody looks at them.
+//! The ends of threads, where another thread looks at them.
 
 use super::heap::Paused;
 use super::operation::perform;

@@ -114,7 +114,7 @@ impl Runtime {
     }
 
     /// Brings the threads of an execution that is over to their ends. Returns whether all have
-    /// ended; the others are abandoned, because they cannot go on or nobody would gain by it. The
+    /// ended; the others are abandoned, because they cannot go on or nothing would be gained by it. The
     /// state stays as the threads have left it: destructors of statics look at it.
     fn conclude(&mut self) -> bool {
         let panicked = self.panicked_thread();
@@ -147,7 +147,7 @@ impl Runtime {
         ended
     }
 
-    /// The thread whose panic has ended the execution, if another one may deal with that: they run on to find out.
+    /// The thread that has ended the execution by a panic, if another one may deal with that: they run on to find out.
     fn panicked_thread(&self) -> Option<ThreadId> {
         let run = self.run();
         let thread = run.state.panicked().filter(|_| run.ending == Some(Ending::Panic))?;

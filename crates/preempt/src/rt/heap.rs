@@ -285,7 +285,7 @@ impl Heap {
     /// Gives freed memory back.
     pub(super) fn release(&mut self) {
         for freed in self.freed.drain(..) {
-            // SAFETY: the test has freed it with this layout, and nobody has used it again. With
+            // SAFETY: the test has freed it with this layout, and it was not used again. With
             // `HEAP` null the global allocator passes it on.
             unsafe { std::alloc::dealloc(freed.block, freed.layout) };
         }
@@ -323,7 +323,7 @@ impl Heap {
         canonical_address(hasher.finish() as usize, layout.size(), layout.align())
     }
 
-    /// Who decides about it, if this thread has freed a block of this layout.
+    /// The function that decides whether a block is used again, if this thread has freed one of this layout.
     fn may_reuse(&self, layout: Layout) -> Option<fn() -> bool> {
         let mine = |f: &Freed| f.owner == self.current && f.layout == layout;
         self.reuses.filter(|_| self.freed.iter().any(mine))

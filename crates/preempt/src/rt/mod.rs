@@ -1,8 +1,8 @@
 //! The runtime: real code on coroutines, one visible operation at a time.
 //!
 //! Every thread of the program under test is a coroutine on one operating system thread. A
-//! thread runs until it stands before a visible operation, [`operation()`] asks the strategy who
-//! goes next, and only if that is another thread does the processor change hands.
+//! thread runs until it stands before a visible operation, [`operation()`] asks the strategy which
+//! thread goes next, and only if that is another thread does the processor change hands.
 //!
 //! An execution that is stopped is never unwound: it runs on to its end unobserved, or is
 //! abandoned (see `Runtime::conclude`).

@@ -28,7 +28,7 @@ pub(crate) struct Knowledge {
     pub(super) statics: Vec<&'static dyn Reset>,
     /// Where Arcs are made whose counts are visible.
     pub(super) counted: FxHashSet<Site>,
-    /// Whether somebody looks whether threads have ended, so that ends are visible.
+    /// Whether a thread looks whether others have ended, so that ends are visible.
     pub(super) ends: bool,
     /// Whether threads of scopes have thread-locals to drop, so that the ends of their closures are visible.
     pub(super) closures: bool,

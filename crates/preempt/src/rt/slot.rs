@@ -99,7 +99,7 @@ impl Slot {
         }
     }
 
-    /// The name of the object, for whoever may outlive it.
+    /// The name of the object, for what may outlive it.
     pub(crate) fn name(&self, runtime: &mut Runtime) -> Name {
         Name { epoch: runtime.registry.epoch, object: self.object(runtime, || 0) }
     }
@@ -142,7 +142,7 @@ impl Name {
 }
 
 impl Runtime {
-    /// Writes back what was changed through exclusive access, before anybody else can look.
+    /// Writes back what was changed through exclusive access, before any other thread can look.
     #[inline]
     pub(super) fn flush(&mut self) {
         if !self.registry.borrowed.is_empty() {

@@ -27,7 +27,7 @@ pub(super) fn coroutine(thread: ThreadId, body: Body) -> impl FnOnce(&Yielder<u6
     }
 }
 
-/// A thread has panicked with this: whoever joins it gets it.
+/// Keeps what a thread has panicked with, for the thread that joins it.
 fn keep_payload(thread: ThreadId, payload: Box<dyn Any + Send>) {
     let _paused = Paused::new();
     let Some(runtime) = current() else { return };

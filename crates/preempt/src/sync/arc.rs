@@ -293,7 +293,7 @@ impl<T: ?Sized> Clone for Arc<T> {
 
 impl<T: ?Sized> Drop for Arc<T> {
     fn drop(&mut self) {
-        // Nobody calls a destructor; the place where the value was made says which it is.
+        // A destructor has no caller in the source; the place where the value was made says which it is.
         count(&self.tag, Action::Update(Update::Sub, 64), Order::Release, self.tag.site);
         // SAFETY: the fields are not used after this.
         let (inner, tag) =

@@ -46,7 +46,7 @@ impl<T> FromIterator<T> for Arc<[T]> {
 impl<T> Default for Arc<[T]> {
     #[track_caller]
     fn default() -> Self {
-        // Not std's default, which all empty slices share and nobody frees.
+        // Not std's default, which all empty slices share and which is never freed.
         Arc::from_std(std::sync::Arc::from(Vec::new()))
     }
 }

@@ -46,7 +46,7 @@ impl Lock {
         Some(rt::operation(runtime, action, object, 0, 0, Location::caller()))
     }
 
-    /// A thread that reads already asks to read again: from now on it matters who waits to write.
+    /// A thread that reads already asks to read again: from now on it matters whether a thread waits to write.
     pub(super) fn note_recursion(&self) {
         if let Some(runtime) = rt::current() {
             let object = self.object(runtime);
@@ -93,8 +93,8 @@ impl Lock {
     }
 
     /// Releases under control. A lock held by a thread that began to panic since `panicking` is
-    /// poisoned; together with the operation, so that nobody runs in between. `mutated` tells whether
-    /// what it protects may have changed.
+    /// poisoned; together with the operation, so that no other thread runs in between. `mutated` tells
+    /// whether what it protects may have changed.
     pub(super) fn leave(
         &self,
         action: Option<Action>,
@@ -138,7 +138,7 @@ impl Lock {
         self.poison().load(SeqCst)
     }
 
-    /// Whether it is poisoned. A visible operation, because it races with whoever panics.
+    /// Whether it is poisoned. A visible operation, because it races with a thread that panics.
     #[track_caller]
     pub(super) fn is_poisoned(&self) -> bool {
         self.operate(Action::Load);

@@ -1,6 +1,6 @@
-//! `RwLock`, with std's shape and poisoning. Writers have no priority: who gets the lock is
-//! explored. But a thread that holds the lock for reading and asks again waits behind writers that
-//! wait, as it may with std's, which is a deadlock.
+//! `RwLock`, with std's shape and poisoning. Writers have no priority: which thread gets the lock
+//! is explored. But a thread that holds the lock for reading and asks again waits behind writers
+//! that wait, as it may with std's, which is a deadlock.
 
 use super::lock::{Lock, Place};
 use preempt_explore::Action;

@@ -8,7 +8,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::Arc;
 
-/// The result of a thread, written by it before it ends and taken by whoever joins it.
+/// The result of a thread, written by it before it ends and taken by the thread that joins it.
 pub(super) struct Packet<T>(UnsafeCell<Option<T>>);
 
 // SAFETY: the value moves from the thread that ends to the one that joins it. All threads under

@@ -262,7 +262,7 @@ pub(crate) fn bounded_queue(n: usize, broken: bool) {
     }));
 }
 
-/// Dining philosophers; broken: everybody takes the left fork first.
+/// Dining philosophers; broken: all take the left fork first.
 pub(crate) fn philosophers(n: usize, broken: bool) {
     let forks: Vec<_> = (0..n).map(|_| Arc::new(Mutex::new(()))).collect();
     join(threads(n, |i| {

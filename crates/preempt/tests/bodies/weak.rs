@@ -159,7 +159,7 @@ pub(crate) fn chase_lev(broken: bool) {
 }
 
 /// A Treiber stack of one node: a reader protects it with a hazard pointer, another thread pops it and
-/// frees it if nobody does. Too weak: the reader's fence.
+/// frees it if it is not protected. Too weak: the reader's fence.
 pub(crate) fn hazard_pointer(broken: bool) {
     let order = either(broken, AcqRel, SeqCst);
     two(
@@ -352,8 +352,8 @@ pub(crate) fn ring_buffer(broken: bool) {
     );
 }
 
-/// An event count: whoever waits says so and looks again, whoever notifies looks for waiters. Too weak:
-/// the fence of the notifier.
+/// An event count: a thread that waits says so and looks again, a thread that notifies looks for
+/// waiters. Too weak: the fence of the notifier.
 pub(crate) fn event_count(broken: bool) {
     let order = either(broken, AcqRel, SeqCst);
     let shared = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));

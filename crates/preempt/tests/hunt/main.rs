@@ -67,7 +67,7 @@ fn correct_programs_are_accepted() {
     assert!(complete > cut, "{complete} explored to the end, {cut} cut");
 }
 
-/// Who holds what at the end, by the steps of the execution, is what the remarks about a deadlock say.
+/// Which thread holds what at the end, by the steps of the execution, is what the remarks about a deadlock say.
 fn waits_name_the_holders(failure: &Failure) {
     let mut holders = std::collections::HashMap::new();
     for step in &failure.trace.steps {

@@ -193,7 +193,7 @@ pub(crate) fn body(program: &Program) {
         plain,
         count(&[Locked(false), Locked(true), BothLocks, LocksTurned, PlainWithoutLock])
     );
-    // SAFETY: the last box belongs to nobody else.
+    // SAFETY: the last box belongs to no other thread: all have ended.
     drop(unsafe { Box::from_raw(world.pointer.load(SeqCst)) });
 }
 
@@ -267,7 +267,7 @@ fn perform(act: Act, world: &Arc<World>, weak: &Weak<World>, sender: &mpsc::Send
         Upgrade => assert!(weak.upgrade().is_some()),
         SwapBox => {
             let before = world.pointer.swap(Box::into_raw(Box::new(1)), SeqCst);
-            // SAFETY: whoever swaps a box out owns it.
+            // SAFETY: the thread that swaps a box out owns it.
             assert!(*unsafe { Box::from_raw(before) } <= 1);
         }
         WaitTimeout => {

@@ -83,11 +83,11 @@ enum Mistake {
     NeverReleased,
     /// Parks without having looked again.
     NotAgain,
-    /// Looks whether anybody sleeps before it sets the flag.
+    /// Looks whether a thread sleeps before it sets the flag.
     Early,
     /// The flag is not set at all.
     NeverSet,
-    /// Sets the flag without the lock and notifies before anybody waits.
+    /// Sets the flag without the lock and notifies before a thread waits.
     WithoutLock,
     /// Does not wait for its successor to enter the queue, and so does not hand the lock over.
     NoHandover,

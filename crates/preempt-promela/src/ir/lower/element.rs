@@ -20,7 +20,7 @@ pub(super) const ATOMIC: u8 = 2;
 pub(super) const LAST_OF_ATOMIC: u8 = 4;
 /// To be treated as touching global data.
 pub(super) const GLOBAL: u8 = 8;
-/// Somebody looks whether a process is here.
+/// Another process or a property looks whether a process is here.
 pub(super) const OBSERVED: u8 = 16;
 /// Inside a `d_step`.
 pub(super) const IN_D_STEP: u8 = 32;
@@ -232,7 +232,7 @@ impl Graph {
             && matches!(&element.kind, Kind::Basic(Action::Condition(e)) if constant(e) == Some(0))
     }
 
-    /// Remembers that somebody looks at a label. A jump there becomes a step of its own.
+    /// Remembers that another process or a property looks at a label. A jump there becomes a step of its own.
     pub(super) fn observe(&mut self, label: &str) {
         let Some(id) = self.elements.iter().position(|e| e.labels.iter().any(|l| l.name == label))
         else {

@@ -1,9 +1,9 @@
-//! Which control states have moves that nobody else can notice in any way.
+//! Which control states have moves that no other process can notice in any way.
 //!
 //! Spin's rules for what is safe look at the data that a move touches. Four things change with moves that
 //! touch no data: `_last` and what `enabled` and `pc_value` tell with every move, `_nr_pr` where a process
-//! begins or ends, and who gets which `_pid` where several start processes. Where somebody looks at these, such moves are not safe; Spin overlooks that, and misses
-//! violations.
+//! begins or ends, and which process gets which `_pid` where several start processes. Where a model looks at
+//! these, such moves are not safe; Spin overlooks that, and misses violations.
 //!
 //! The same holds for every step where C may use the memory of other processes.
 //!
@@ -14,11 +14,11 @@
 //! where a rendezvous is received). Spin overlooks that as well.
 //!
 //! A move on local data commutes with everything. Searches that count preemptions ask for more:
-//! that it enables nobody either, because then a process that was blocked, and could be left for
-//! free, no longer is. Three ways to enable somebody by a local move: arriving where a rendezvous is
-//! received (the sender can move then), being the last who could move (a `timeout` becomes true), and
-//! making room for processes of lower priority. An indivisible sequence is local only if all of it
-//! is.
+//! that it enables no process either, because then a process that was blocked, and could be left for
+//! free, no longer is. A local move can enable a process in three ways: by arriving where a rendezvous
+//! is received (the sender can move then), by leaving no process that could move (a `timeout` becomes
+//! true), and by making room for processes of lower priority. An indivisible sequence is local only if
+//! all of it is.
 
 use crate::ir::{
     BlockGuard, ChannelRef, ControlState, Expr, ExprId, Move, MoveId, MoveKind, Op, Pattern, Place,
@@ -42,7 +42,7 @@ pub(super) fn restrict(program: &mut Program) {
     }
 }
 
-/// Takes the promise of safety back where a move is noticed that touches no data. `counted`: somebody
+/// Takes the promise of safety back where a move is noticed that touches no data. `counted`: the model
 /// looks at `_nr_pr`.
 pub(super) fn restrict_noticed(program: &mut Program, counted: bool) {
     let c_reaches = program.embedded.as_ref().is_some_and(|mirror| mirror.reaches_others);
@@ -65,7 +65,7 @@ pub(super) fn restrict_noticed(program: &mut Program, counted: bool) {
 enum Wait {
     /// A message.
     Sends(ChannelRef),
-    /// Room for one, or somebody who takes it at once.
+    /// Room for one, or a process that takes it at once.
     Receives(ChannelRef),
 }
 

@@ -1,7 +1,7 @@
 //! Which steps are joined to one, as Spin's statement merging does.
 //!
 //! A step may be taken together with the one before it when it cannot block, is the only way on,
-//! nobody can refer to the point between, and it touches only data of its own process (or
+//! no expression can refer to the point between, and it touches only data of its own process (or
 //! lies inside an atomic block). A condition, receive or buffered send may start such a chain.
 //!
 //! Spin takes some statements for private that are not: those that read an index of a local array from shared data, or

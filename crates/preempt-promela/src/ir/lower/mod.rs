@@ -35,7 +35,7 @@ const POLLED_RENDEZVOUS: &str = "a rendezvous channel is polled, which never hol
 /// Which of Spin's translation steps to take. All of them change the number of states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LowerOptions {
-    /// Join steps that nobody can tell apart (Spin's -o3 turns it off).
+    /// Join steps that cannot be told apart (Spin's -o3 turns it off).
     pub merge: bool,
     /// Set local variables to 0 where their value cannot matter any more (-o1, -o2).
     pub reset_dead: bool,
@@ -233,7 +233,7 @@ struct Lowering<'m> {
     model: &'m Model,
     options: LowerOptions,
     program: Program,
-    /// Facts about the whole model: who reads what, which features occur.
+    /// Facts about the whole model: what is read, which features occur.
     facts: usage::Facts,
     /// Where the variables are.
     storage: storage::Storage,

@@ -15,7 +15,7 @@ use std::ops::Range;
 pub(super) enum Home {
     /// At this offset of the vector or frame.
     At(u32),
-    /// Nowhere: nobody reads it.
+    /// Nowhere: it is never read.
     Hidden,
     /// A global channel variable that never changes: the index of its (first) channel.
     Fixed(u32),

@@ -1,4 +1,4 @@
-//! What the whole model does: who is read, which channels stay what they are, which features occur.
+//! What the whole model does: what is read, which channels stay what they are, which features occur.
 //!
 //! "Read" is Spin's notion, because it decides what is left out of the state: `x++` does not read
 //! `x`, `printf` does not read anything, a receive reads the variables it stores to. A variable that is
@@ -40,7 +40,7 @@ pub(super) struct Facts {
     /// The most slots that a channel has.
     pub(super) largest_channel: u32,
     pub(super) uses_last: bool,
-    /// Somebody looks at `_nr_pr`.
+    /// Some expression looks at `_nr_pr`.
     pub(super) counts_processes: bool,
     pub(super) uses_priorities: bool,
     /// What each process type uses, to judge promises about variables.

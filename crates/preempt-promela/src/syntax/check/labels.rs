@@ -72,7 +72,7 @@ impl Labels {
         self.index.keys().map(String::as_str)
     }
 
-    /// Labels nobody refers to and Spin gives no meaning to, outside of inlines.
+    /// Labels that are never referred to and have no meaning for Spin, outside of inlines.
     pub(super) fn unused(&self) -> Vec<(String, Span)> {
         let special =
             |n: &str| n.starts_with("end") || n.starts_with("accept") || n.starts_with("progress");

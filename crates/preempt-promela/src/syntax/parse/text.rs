@@ -5,7 +5,7 @@ use super::super::span::{Expansion, ExpansionId, SourceMap, Span};
 use super::super::token::Token;
 use super::Parser;
 
-/// Longer statements are cut: nobody reads them in a trace.
+/// Longer statements are cut: in a trace they would not be read to the end.
 const MAXIMAL_LENGTH: usize = 400;
 /// Macros that use macros are looked through this far.
 const MAXIMAL_CHAIN: usize = 32;
