@@ -47,7 +47,7 @@ fn main() -> Result<()> {
 fn table(arguments: &Arguments, work: &Path) -> Result<()> {
     println!(
         "# Published C and C++ libraries\n\n\
-         Made by `cargo run --release -p bench-c-libraries -- FOLDER > benches/C-LIBRARIES.md`, {} seconds for each search. Each \
+         Made by `cargo run -p bench-c-libraries -- FOLDER > benches/C-LIBRARIES.md`, {} seconds for each search. Each \
          program in `benches/c-libraries/drivers` uses a library as its documentation says, so nothing must be found; then one \
          bug is planted in the library, which must be found.\n\n\
          | library | program | as published | executions | seconds | planted bug | found | preemptions | executions | seconds |\n\

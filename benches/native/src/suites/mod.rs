@@ -58,7 +58,17 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<()> {
     fs::create_dir_all(&work)?;
     let text = text(&arguments, &work);
     fs::remove_dir_all(&work)?;
-    print!("{}", text?);
+    let mut text = text?;
+    // Where the suites lie is of no interest to a reader.
+    let here = std::env::current_dir()?;
+    let folders = arguments.sctbench.iter().chain(&arguments.genmc).chain(&arguments.sv_comp);
+    for folder in folders.chain([&work]) {
+        for from in [Some(folder.as_path()), folder.strip_prefix(&here).ok()].into_iter().flatten()
+        {
+            text = text.replace(&format!("{}/", from.display()), "");
+        }
+    }
+    print!("{text}");
     Ok(())
 }
 
