@@ -53,7 +53,7 @@ fn object_of_store(runtime: &mut Runtime, address: usize, size: u8) -> u32 {
     covered(runtime, index)
 }
 
-/// The object of a number whose memory begins or ends to live: what is in memory is of no interest, and may be the allocator's.
+/// The object of a number in memory that is allocated or freed: what is there is of no interest, and may be the allocator's.
 pub(crate) fn object_without_value(runtime: &mut Runtime, address: usize, size: u8) -> u32 {
     let index = find(runtime, address, size);
     covered(runtime, index)

@@ -266,7 +266,7 @@ impl Evidence {
         let Recorded { call_site, frames, call } =
             self.record.steps.get(at).cloned().unwrap_or_default();
         let address = match self.addresses.get(at) {
-            // A thread waits for a condition, whose lock it gives up.
+            // A thread waits for a condition, and gives up the lock that belongs to it.
             Some(&address) if address != 0 && event.operation.action != Action::Wait => address,
             _ => call_site.address,
         };

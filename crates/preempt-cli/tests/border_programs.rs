@@ -3,7 +3,7 @@
 //! its steps, is among the outcomes that preempt explores.
 //!
 //! A program's outcome is one line: what each thread saw, and what is in the files at the end. The other direction, that
-//! each explored outcome is possible, cannot be had from runs; but a program whose threads share nothing has one outcome.
+//! each explored outcome is possible, cannot be had from runs; but a program without anything shared has one outcome.
 
 mod c_programs;
 

@@ -137,7 +137,7 @@ pub(crate) fn model(seed: u64) -> String {
     written(Maker { random: Random::multiplied(seed, 33), name: String::new(), addresses: false })
 }
 
-/// The model of a seed, whose processes write to variables of others by addresses that they keep.
+/// The model of a seed: its processes keep addresses, and write to variables of others by them.
 pub(crate) fn model_with_addresses(seed: u64) -> String {
     written(Maker { random: Random::multiplied(seed, 37), name: String::new(), addresses: true })
 }
