@@ -25,7 +25,7 @@ struct Node {
     next: AtomicPtr<Node>,
 }
 
-/// A stack whose nodes are freed by the thread that pops them.
+/// A stack. The thread that pops a node frees it.
 #[derive(Default)]
 struct Stack {
     head: AtomicPtr<Node>,

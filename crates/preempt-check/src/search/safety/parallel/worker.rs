@@ -71,7 +71,7 @@ pub(super) struct Worker<'a, S: System + ?Sized, T: ConcurrentStore> {
     inserted: usize,
     found: Found,
     pub(super) state: Vec<u8>,
-    /// With reduction: the states of the batch whose selections may not be enough.
+    /// With reduction: the states of the batch with selections that may not be enough.
     pub(super) tries: Vec<Try>,
     /// The bytes of these states.
     pub(super) states: Vec<u8>,
