@@ -413,6 +413,15 @@ mod tests {
     use preempt_verify::promela::{observed, read};
     use std::collections::BTreeSet;
 
+    fn at_the_start<'a>(
+        model: &'a Model,
+        settings: &'a Settings,
+        system: &'a Interpreter,
+    ) -> Session<'a> {
+        let (sources, script) = (Vec::new(), Vec::new());
+        Session::new(Subject { model, settings, system, sources, script, seed: 1 })
+    }
+
     #[test]
     fn the_keys_of_the_list_are_obeyed_and_no_others() {
         let text = "byte x; active proctype p() { do :: x < 9 -> x++ od }";
@@ -432,18 +441,7 @@ mod tests {
         ];
         let named = named.map(|(name, key)| (name.to_string(), key));
         let letters = ('!'..='~').map(|letter| (letter.to_string(), Key::Char(letter)));
-        let obeys = |key: Key| {
-            let (sources, script) = (Vec::new(), Vec::new());
-            Session::new(Subject {
-                model: &model,
-                settings: &settings,
-                system: &system,
-                sources,
-                script,
-                seed: 1,
-            })
-            .command(key)
-        };
+        let obeys = |key: Key| at_the_start(&model, &settings, &system).command(key);
         let obeyed = named.into_iter().chain(letters).filter(|(_, key)| obeys(*key));
         let listed = keys::of(Place::Terminal).flat_map(|row| row.keys);
         assert_eq!(
@@ -459,15 +457,7 @@ mod tests {
         let (model, settings) =
             (read("m.pml", text).unwrap(), Settings { merge: false, ..Settings::default() });
         let system = observed(&model, &settings, &Control::new()).unwrap();
-        let (sources, script) = (Vec::new(), Vec::new());
-        let mut session = Session::new(Subject {
-            model: &model,
-            settings: &settings,
-            system: &system,
-            sources,
-            script,
-            seed: 1,
-        });
+        let mut session = at_the_start(&model, &settings, &system);
         let mut press = |keys: &str| {
             keys.chars().for_each(|key| session.press(Key::Char(key)));
             session.execution.steps().len()
