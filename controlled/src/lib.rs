@@ -71,6 +71,8 @@ mod preemptions;
 pub mod property;
 #[path = "../../crates/preempt-check/src/reduce/mod.rs"]
 mod reduce;
+#[path = "../../crates/preempt-check/src/remote.rs"]
+mod remote;
 #[path = "../../crates/preempt-check/src/search/mod.rs"]
 pub mod search;
 #[path = "../../crates/preempt-check/src/store/mod.rs"]
@@ -82,6 +84,7 @@ pub use check::{Check, clamp_threads};
 pub use options::{Compatibility, Options, Reduction, Sampler, Search, Storage};
 pub use plan::{Executor, Frontier, Plan, plan_infinite};
 pub use preemptions::Preemptions;
+pub use remote::RemoteSearch;
 pub use search::{Simplest, simplest};
 
 pub mod searches;

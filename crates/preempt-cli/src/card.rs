@@ -4,7 +4,7 @@ use crate::arguments::{CheckArguments, ModelArguments};
 use crate::failure::Failure;
 use crate::promela::{failed, load};
 use crate::{output, request};
-use preempt_check::search::partitioned::RemoteSearch;
+use preempt_check::RemoteSearch;
 use preempt_gpu::{Card, Driver, kernels};
 use preempt_promela::model::Model;
 use preempt_verify::Control;

@@ -16,8 +16,8 @@ mod tests;
 pub use device::{Device, Trouble};
 pub use driver::Driver;
 
+use preempt_check::RemoteSearch;
 use preempt_check::search::nested::NestedOptions;
-use preempt_check::search::partitioned::RemoteSearch;
 use preempt_check::search::{along_states, states_after};
 use preempt_check::{Budget, Covered, Finding, Options, search_here};
 use preempt_core::{FaultKind, Outcome, Stop, System};

@@ -6,7 +6,7 @@ mod random;
 
 use crate::evaluate::Evaluator;
 use crate::{Card, Driver};
-use preempt_check::search::partitioned::RemoteSearch;
+use preempt_check::RemoteSearch;
 use preempt_check::{Budget, Finding, Options, Reduction, Search, search_here};
 use preempt_core::{Outcome, Stop, System, replay};
 use preempt_native::Native;
