@@ -81,10 +81,8 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ("-run -E", "--no-deadlock"),
     ("-run -A", "--no-assert"),
     ("-run -i, -I", "without --first: the simplest counterexample is looked for"),
-    (
-        "-run -p_permute, -p_reverse, -RSN, -rhash",
-        "not needed: no order of exploration is promised",
-    ),
+    ("-run -p_permute, -p_reverse", "not needed: no order of exploration is promised"),
+    ("-run -RSN, -rhash", "not needed, for the same reason"),
     ("-o1, -o2, -o3", "--no-reset, --no-hide, --no-merge"),
     ("-DNAME=VALUE", "-D NAME=VALUE"),
     (
