@@ -141,7 +141,11 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
             }
             output::complain(&line.join(" "));
             let words = line.into_iter().map(Into::into).collect();
-            let code = run(arguments::parse(words).unwrap_or_else(|error| error.exit()));
+            let mut cli = arguments::parse(words).unwrap_or_else(|error| error.exit());
+            if let Command::Check(arguments) = &mut cli.command {
+                arguments.given.translated = true;
+            }
+            let code = run(cli);
             if spin_flags::generates(&arguments) && code == ExitCode::SUCCESS {
                 pan::write(&arguments)?;
             }

@@ -289,7 +289,8 @@ pub(crate) fn parse(words: Vec<OsString>) -> Result<Cli, clap::Error> {
         // The groups that clap makes of flattened structs are no options.
         let options = matches.ids().filter(|id| id.as_str() != "file").filter(is_given);
         let options = options.map(|id| id.to_string()).filter(|id| !id.ends_with("Arguments"));
-        arguments.given = Given { options: options.collect(), words: kept, start };
+        arguments.given =
+            Given { options: options.collect(), words: kept, start, translated: false };
     }
     Ok(cli)
 }
