@@ -58,13 +58,13 @@ export function openDialog() {
 
 /** The properties of the model, and all that is known of them. */
 export function showProperties() {
-  const { properties = [], has_expressions, results = [], running = [] } = session.info;
+  const { properties = [], has_formulas, results = [], running = [] } = session.info;
   $("property").replaceChildren(...properties.map(({ id, label }) => {
     const option = make("option", "", label);
     option.value = id;
     return option;
   }));
-  $("formula-row").hidden = !has_expressions;
+  $("formula-row").hidden = !has_formulas;
   $("open-check").disabled = !properties.length;
   cards.clear();
   queue = [];
@@ -271,11 +271,12 @@ function verdict(claim, event) {
   return box;
 }
 
-/** The lines that no execution reaches, from the check that has looked at all of them; nothing where there is none. */
+/** The lines that no execution reaches, from the newest check that has found out; nothing where there is none. */
 export function unreachedLines() {
-  const claim = known("safety")?.results.claims?.[0];
-  if (claim?.verdict !== "holds" || known("safety").asked.fair) return null;
-  return new Set(claim.unreached.map(({ file, line }) => `${file}:${line}`));
+  const { results = [], version } = session.info;
+  const claims = results.filter((event) => event.version === version).flatMap((event) => event.results.claims ?? []);
+  const lines = claims.findLast(({ unreached_lines }) => unreached_lines)?.unreached_lines;
+  return lines ? new Set(lines.map(([file, line]) => `${file}:${line}`)) : null;
 }
 
 async function openTrace(violation, event) {

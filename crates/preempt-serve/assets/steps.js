@@ -48,8 +48,8 @@ export const chooseStep = (by) => act(async () => {
 
 export function showSteps() {
   const { look } = session, { recording } = session.info;
-  $("condition").placeholder = session.info.has_expressions ? "run until, e.g. len(q) > 3" : "run to a breakpoint";
-  $("condition").disabled = !session.info.has_expressions;
+  $("condition").placeholder = session.info.expressions ? `run until, e.g. ${session.info.expressions}` : "run to a breakpoint";
+  $("condition").disabled = !session.info.expressions;
   const box = $("steps");
   const focused = box.contains(document.activeElement);
   order = [];

@@ -102,7 +102,7 @@ fn open(explorer: &Explorer, asked: &Open) -> Result<Value, Refusal> {
                 "sources": subject.sources().iter().map(source).collect::<Value>(),
                 "mistakes": subject.warnings().iter().map(show::mistake).collect::<Value>(),
                 "properties": property.collect::<Value>(),
-                "has_expressions": subject.has_expressions(),
+                "expressions": subject.expressions(), "has_formulas": subject.has_formulas(),
                 "statements": subject.statements().into_iter().collect::<BTreeSet<_>>(),
                 "recording": subject.recording().as_ref().map(show::recording),
             })
@@ -529,7 +529,7 @@ fn words((name, value): (String, Option<String>)) -> String {
 fn about(subject: &dyn Subject, asked: &Check) -> About {
     let property = asked.property.as_str();
     match &asked.formula {
-        _ if !subject.has_expressions() => About::Boolean,
+        _ if !subject.has_formulas() => About::Boolean,
         None if property == "safety" => About::Finite,
         None if property.starts_with("claim:") => About::Completion,
         _ => About::Infinite,
