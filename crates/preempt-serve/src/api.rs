@@ -96,7 +96,10 @@ fn open(explorer: &Explorer, asked: &Open) -> Result<Value, Refusal> {
         Ok(subject) => {
             let source = |s: &preempt_report::Source| json!({ "file": s.file, "text": s.text });
             let properties = subject.properties();
-            let property = properties.iter().map(|p| json!({ "id": p.id, "label": p.label }));
+            let property = properties.iter().map(|p| {
+                let command = subject.command(&p.id);
+                json!({ "id": p.id, "label": p.label, "command": command })
+            });
             json!({
                 "kind": subject.kind(),
                 "sources": subject.sources().iter().map(source).collect::<Value>(),
@@ -105,6 +108,7 @@ fn open(explorer: &Explorer, asked: &Open) -> Result<Value, Refusal> {
                 "expressions": subject.expressions(), "has_formulas": subject.has_formulas(),
                 "statements": subject.statements().into_iter().collect::<BTreeSet<_>>(),
                 "recording": subject.recording().as_ref().map(show::recording),
+                "is_launched": properties.iter().any(|p| subject.command(&p.id).is_some()),
             })
         }
     };

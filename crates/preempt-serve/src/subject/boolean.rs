@@ -85,8 +85,8 @@ impl Subject for BooleanProgram {
         "Boolean program"
     }
 
-    fn sources(&self) -> &[Source] {
-        &self.sources
+    fn sources(&self) -> Vec<Source> {
+        self.sources.clone()
     }
 
     fn warnings(&self) -> &[Mistake] {

@@ -4,6 +4,7 @@
 
 pub mod automata;
 pub(crate) mod boolean;
+pub(crate) mod launched;
 pub(crate) mod promela;
 pub(crate) mod recorded;
 pub(crate) mod typed;
@@ -26,7 +27,7 @@ pub trait Subject: Send + Sync {
     fn kind(&self) -> &'static str;
 
     /// The texts that steps point into.
-    fn sources(&self) -> &[Source];
+    fn sources(&self) -> Vec<Source>;
 
     /// What its author should know, though it can be walked through.
     fn warnings(&self) -> &[Mistake] {
@@ -91,6 +92,11 @@ pub trait Subject: Send + Sync {
     /// Prepares an expression; the error says what is wrong with it.
     fn compile(&self, _expression: &str) -> Result<Evaluate, String> {
         Err("there are no expressions here".into())
+    }
+
+    /// The commands that a check of a property compiles and runs programs by, if it does.
+    fn command(&self, _property: &str) -> Option<String> {
+        None
     }
 
     /// Whether formulas can be checked.

@@ -197,8 +197,8 @@ impl Subject for PromelaModel {
         "Promela model"
     }
 
-    fn sources(&self) -> &[Source] {
-        &self.sources
+    fn sources(&self) -> Vec<Source> {
+        self.sources.clone()
     }
 
     fn warnings(&self) -> &[Mistake] {
