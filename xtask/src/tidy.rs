@@ -69,13 +69,22 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "preempt-lsp",
-        &["preempt-bool", "preempt-core", "preempt-promela", "preempt-report", "preempt-verify"],
+        &[
+            "preempt-bool",
+            "preempt-core",
+            "preempt-launch",
+            "preempt-promela",
+            "preempt-report",
+            "preempt-verify",
+        ],
     ),
+    ("preempt-launch", &["preempt-core", "preempt-report"]),
     (
         "preempt-serve",
         &[
             "preempt-bool",
             "preempt-core",
+            "preempt-launch",
             "preempt-ltl",
             "preempt-model",
             "preempt-promela",

@@ -5,7 +5,7 @@
 
 use crate::explicit::Machine;
 use crate::flow::{Expr, Mark, Operation, Owner, Program, Targets, VariableId};
-use preempt_core::{Change, Observations, Step, Switch, System, Trace, TraceStep, Value};
+use preempt_core::{Change, Step, Switch, System, Trace, TraceStep, Value};
 
 /// What a step does.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -153,11 +153,11 @@ pub(crate) fn replay(
     Ok(Replayed { trace, contexts, mark, moves: moves.to_vec() })
 }
 
-/// Remarks about an execution of the explicit engine: what each step looked at, and why the last one fails.
-/// None where the execution does not end at a target.
-pub fn observations(machine: &Machine<'_>, steps: &[Step]) -> Option<Observations> {
-    let replayed = replay(machine.program, &machine.targets, &moves_of(machine, steps)).ok()?;
-    Some(replayed.trace.observations)
+/// An execution of the explicit engine with what each step changes and looks at, and why the last one fails. The machine
+/// itself forgets values that are not read any more. None where the execution does not end at a target.
+pub fn observed(machine: &Machine<'_>, steps: &[Step]) -> Option<Trace> {
+    let moves = moves_of(machine, steps);
+    replay(&machine.program, &machine.targets, &moves).ok().map(|replayed| replayed.trace)
 }
 
 /// Turns the steps of the explicit engine into moves by running them on its machine.
@@ -320,7 +320,7 @@ impl<'p> Interpreter<'p> {
                 };
                 self.stacks[process].pop();
                 let Some(caller) = self.stacks[process].last_mut() else { return Ok(()) };
-                let waits = caller.waits.take().ok_or("nobody waits for this return")?;
+                let waits = caller.waits.take().ok_or("no call waits for this return")?;
                 let call = &program.functions[caller.function].edges[waits];
                 if let Operation::Call { lhs, .. } = &call.operation {
                     for (v, value) in lhs.iter().zip(&returned) {
@@ -383,32 +383,8 @@ impl<'p> Interpreter<'p> {
     /// Why an assertion fails, if this step leads to where it has failed.
     fn reasons(&self, step: &Move, targets: &Targets, values: &[(String, Value)]) -> Vec<String> {
         let Action::Edge(function, edge, _) = step.action else { return Vec::new() };
-        let code = &self.program.functions[function];
-        let edge = &code.edges[edge];
-        let Operation::Assume(negated) = &edge.operation else { return Vec::new() };
-        let mark = targets.at(function, edge.to).map(|mark| &code.marks[mark].1);
-        let Some(Mark::Assertion(text)) = mark else { return Vec::new() };
         let get = |v| self.get(step.process, v);
-        let may = if negated.truths(&get, &get).0 { "may be false" } else { "is false" };
-        let condition = text.trim().trim_start_matches("assert").trim().trim_end_matches(';');
-        let inner = condition.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
-        let is_whole = |text: &&str| {
-            let mut open = 0_i32;
-            text.chars().all(|c| {
-                open += i32::from(c == '(') - i32::from(c == ')');
-                open >= 0
-            })
-        };
-        let condition = inner.filter(is_whole).unwrap_or(condition).trim();
-        let thread = step.process.checked_sub(1).map(|at| self.program.threads[at].name.as_str());
-        let prefix = format!("{}.", thread.unwrap_or_default());
-        let short = |name: &str| name.strip_prefix(&prefix).unwrap_or(name).to_string();
-        let values = values.iter().map(|(name, value)| format!("{} is {value}", short(name)));
-        let values: Vec<String> = values.collect();
-        vec![match values.is_empty() {
-            true => format!("{condition} {may}"),
-            false => format!("{condition} {may}: {}", values.join(", ")),
-        }]
+        reasons(self.program, targets, (step.process, function, edge), &get, values)
     }
 
     fn shared_values(&self) -> Vec<(String, Value)> {
@@ -442,6 +418,59 @@ impl<'p> Interpreter<'p> {
             .iter()
             .map(|f| (self.program.functions[f.function].name.clone(), line(f)))
             .collect()
+    }
+}
+
+/// Why an assertion fails, if a process that takes an edge of a function comes to where it has failed. `values` are those
+/// that the edge reads.
+pub(crate) fn reasons(
+    program: &Program,
+    targets: &Targets,
+    (process, function, edge): (usize, usize, usize),
+    get: &dyn Fn(VariableId) -> u64,
+    values: &[(String, Value)],
+) -> Vec<String> {
+    let code = &program.functions[function];
+    let edge = &code.edges[edge];
+    let Operation::Assume(negated) = &edge.operation else { return Vec::new() };
+    let mark = targets.at(function, edge.to).map(|mark| &code.marks[mark].1);
+    let Some(Mark::Assertion(text)) = mark else { return Vec::new() };
+    let may = if negated.truths(get, get).0 { "may be false" } else { "is false" };
+    vec![condition_in_words(
+        program,
+        process,
+        text.trim().trim_start_matches("assert"),
+        may,
+        values,
+    )]
+}
+
+/// A condition that `is` so for a process, with the values that it reads: `x = y is false: x is T, y is F`.
+pub(crate) fn condition_in_words(
+    program: &Program,
+    process: usize,
+    condition: &str,
+    is: &str,
+    values: &[(String, Value)],
+) -> String {
+    let condition = condition.trim().trim_end_matches(';');
+    let inner = condition.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
+    let is_whole = |text: &&str| {
+        let mut open = 0_i32;
+        text.chars().all(|c| {
+            open += i32::from(c == '(') - i32::from(c == ')');
+            open >= 0
+        })
+    };
+    let condition = inner.filter(is_whole).unwrap_or(condition).trim();
+    let thread = process.checked_sub(1).map(|at| program.threads[at].name.as_str());
+    let prefix = format!("{}.", thread.unwrap_or_default());
+    let short = |name: &str| name.strip_prefix(&prefix).unwrap_or(name).to_string();
+    let values = values.iter().map(|(name, value)| format!("{} is {value}", short(name)));
+    let values: Vec<String> = values.collect();
+    match values.is_empty() {
+        true => format!("{condition} {is}"),
+        false => format!("{condition} {is}: {}", values.join(", ")),
     }
 }
 

@@ -9,6 +9,7 @@ mod large;
 mod pushdown;
 mod remarks;
 mod tables;
+mod watches;
 
 use crate::check::check;
 use crate::direct::{self, Extent, Remember, is_call_free};

@@ -34,6 +34,13 @@ impl Program {
         self.variable("CARGO_PKG_NAME").map(|name| name.to_string_lossy().into_owned())
     }
 
+    /// Where pages of failing executions are kept: in `preempt` of the target folder, in which it was built.
+    pub fn pages(&self) -> PathBuf {
+        let inside = |path: &&Path| path.ends_with("preempt") && path.parent().is_some();
+        let built = self.path.ancestors().find(inside).map(Path::to_path_buf);
+        built.unwrap_or_else(|| self.package_folder().join("target").join("preempt"))
+    }
+
     /// The folder of that package.
     pub fn package_folder(&self) -> PathBuf {
         self.variable("CARGO_MANIFEST_DIR").map_or_else(|| self.folder.clone(), PathBuf::from)

@@ -2,13 +2,13 @@
 
 use crate::arguments::{self, Command, ProgramArguments, ReplayArguments, RunArguments};
 use crate::failure::Failure;
-use crate::output::{print, write};
+use crate::output::{print, print_exactly, write};
 use crate::terminal::{self, INTERRUPTED, ProgressLine};
 use preempt_core::{Claim, Statistics, Verdict, counted, grouped};
 use preempt_report::json::{self, Subject};
 use preempt_report::{Page, SavedTrace, Source, lanes, summary};
 use preempt_run::{
-    Answer, Memory, Options, Search, SearchOptions, Std, Watch, answer, symbols::Symbols,
+    Answer, Memory, Options, Search, SearchOptions, Std, Watch, answer, runtime, symbols::Symbols,
 };
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -160,8 +160,14 @@ fn report(
         Some(Some(path)) => keep(write(path, &(machine() + "\n"))),
         None => {}
     }
+    let sources = sources(claim);
+    let shown = Page { title: &file, claim, trace: None, sources: &sources, drawing: None };
     if !matches!(arguments.json, Some(None)) {
         print(&text(arguments, answer, repeat));
+        if !arguments.quiet && claim.violation.is_some() {
+            let name = options.program.file_stem().unwrap_or_default();
+            link_to(&runtime::base().join("pages").join(name).with_extension("html"), &shown);
+        }
     }
     if let (Some(path), Some(saved)) =
         (&arguments.trace, SavedTrace::of(&file, &words(options), claim))
@@ -169,8 +175,6 @@ fn report(
         let saved = SavedTrace { schedule: answer.schedule.clone(), ..saved };
         keep(write(path, &saved.to_json()));
     }
-    let sources = sources(claim);
-    let shown = Page { title: &file, claim, trace: None, sources: &sources, drawing: None };
     for (format, path) in &arguments.files.0 {
         if let Some(text) = (format.render)(&shown) {
             keep(write(path, &text));
@@ -179,6 +183,14 @@ fn report(
     match failed {
         Some(failure) => Err(failure),
         None => Ok(ExitCode::from(code(options, claim))),
+    }
+}
+
+/// Keeps the page of a failing execution, and shows where it is. Where it cannot be kept, nothing points to it.
+pub(crate) fn link_to(path: &Path, page: &Page<'_>) {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    if std::fs::create_dir_all(folder).is_ok() && write(path, &preempt_report::page(page)).is_ok() {
+        print_exactly(&preempt_report::links(path, terminal::has_links()));
     }
 }
 

@@ -7,7 +7,9 @@ use crate::languages;
 use crate::output::print;
 use crate::terminal::INTERRUPTED;
 use clap::builder::PossibleValue;
-use preempt_serve::{About, Origin, RecordedFile, SearchOption, SearchOptions, Server};
+use preempt_serve::{
+    About, Origin, ProgramFile, RecordedFile, SearchOption, SearchOptions, Server,
+};
 use preempt_verify::Request;
 use std::ffi::OsString;
 use std::path::Path;
@@ -43,6 +45,18 @@ fn origin(file: &Path, arguments: &ServeArguments) -> Result<Box<dyn Origin>, Fa
             return Err(Failure::Input(message));
         }
         return Ok(Box::new(RecordedFile::new(file.to_path_buf())));
+    }
+    if ProgramFile::is_one(file) {
+        if !arguments.define.is_empty() || arguments.no_merge || arguments.trust {
+            let message = format!(
+                "{}: -D, --no-merge and --trust are for Promela models; programs are compiled and run when the page asks for it",
+                file.display()
+            );
+            return Err(Failure::Input(message));
+        }
+        let preempt = std::env::current_exe()
+            .map_err(|error| Failure::Input(format!("cannot find the command preempt: {error}")))?;
+        return Ok(Box::new(ProgramFile::new(file.to_path_buf(), preempt)));
     }
     (languages::of(file).origin)(file, arguments)
 }

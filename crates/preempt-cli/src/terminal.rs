@@ -50,6 +50,11 @@ pub(crate) fn look() -> Look {
     Look::plain(width).with_color((terminal || colour_forced()) && colour_wanted())
 }
 
+/// Whether addresses on standard output may be links.
+pub(crate) fn has_links() -> bool {
+    std::io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
 /// Whether diagnostics on standard error may be coloured.
 pub(crate) fn colour_on_stderr() -> bool {
     (std::io::stderr().is_terminal() || colour_forced()) && colour_wanted()

@@ -381,12 +381,7 @@ impl Server {
             }
             "textDocument/formatting" => {
                 let asked: DocumentFormattingParams = read(params)?;
-                let uri = asked.text_document.uri;
-                let is_boolean = path_of(&uri).ends_with(".bp");
-                self.about(&uri, |known| match is_boolean {
-                    true => Value::Null,
-                    false => json!(known.formatted()),
-                })
+                self.about(&asked.text_document.uri, |known| json!(known.formatted()))
             }
             "textDocument/codeLens" => {
                 let asked: CodeLensParams = read(params)?;

@@ -43,6 +43,7 @@ pub mod graph;
 pub mod json;
 pub mod keys;
 pub mod lanes;
+mod link;
 mod look;
 mod message;
 mod moment;
@@ -57,6 +58,7 @@ mod xml;
 
 pub use cast::{Cast, CastMember};
 pub use fit::visible;
+pub use link::links;
 pub use look::Look;
 pub use message::{Event, Message, messages};
 pub use moment::{Moment, MomentKind, moments};

@@ -58,13 +58,15 @@ export function openDialog() {
 
 /** The properties of the model, and all that is known of them. */
 export function showProperties() {
-  const { properties = [], has_expressions, results = [], running = [] } = session.info;
+  const { properties = [], has_formulas, is_launched, results = [], running = [] } = session.info;
   $("property").replaceChildren(...properties.map(({ id, label }) => {
     const option = make("option", "", label);
     option.value = id;
     return option;
   }));
-  $("formula-row").hidden = !has_expressions;
+  $("formula-row").hidden = !has_formulas;
+  for (const id of ["options-box", "fair-row", "iterate-row", "memory-row"]) $(id).classList.toggle("for-models", Boolean(is_launched));
+  $("run-words").hidden = !is_launched;
   $("open-check").disabled = !properties.length;
   cards.clear();
   queue = [];
@@ -90,8 +92,8 @@ function known(id) {
 function listProperties() {
   const { properties = [] } = session.info;
   $("properties-box").hidden = !properties.length;
-  $("check-all").textContent = queue.length ? "Stop" : "Check all";
-  $("properties").replaceChildren(...properties.map(({ id, label }) => {
+  $("check-all").textContent = queue.length ? "Stop" : session.info.is_launched ? "Run all" : "Check all";
+  $("properties").replaceChildren(...properties.map(({ id, label, command }) => {
     const item = make("li");
     const runs = [...cards.values()].some((one) => one.asked?.property === id && !one.asked.formula && isRunning(one));
     const event = known(id);
@@ -104,8 +106,10 @@ function listProperties() {
     if (runs) [glyph, words] = ["…", "running"];
     item.dataset.verdict = runs ? "running" : worst?.verdict ?? "unknown";
     item.append(make("span", "glyph", glyph), make("span", "property-name", label), make("small", "soft", words));
-    const again = button(event ? "again" : "check", () => act(() => startOne(id)), "small");
-    again.setAttribute("aria-label", `Check: ${label}`);
+    if (command) item.append(make("code", "command", command));
+    const again = button(event ? "again" : command ? "run" : "check", () => act(() => startOne(id)), "small");
+    again.setAttribute("aria-label", `${command ? "Run" : "Check"}: ${label}`);
+    if (command) again.title = `Compiles and runs it: ${command}`;
     again.disabled = runs;
     item.append(again);
     return item;
@@ -113,7 +117,7 @@ function listProperties() {
 }
 
 const number = (id) => ($(id).value ? Number($(id).value) : null);
-const limits = () => ({ seconds: number("seconds"), memory: number("megabytes") });
+const limits = () => ({ seconds: number("seconds"), memory: session.info.is_launched ? null : number("megabytes") });
 
 const startOne = (id) => ask("check", { model: session.model, property: id, ...limits() });
 
@@ -143,12 +147,13 @@ export async function checkAgain(before) {
 }
 
 async function start() {
+  const { is_launched, has_formulas } = session.info;
   const scope = new FormData($("check-form")).get("scope");
   const formula = $("formula").value.trim();
   const body = {
     model: session.model, property: $("property").value, formula: formula || null,
     bound: scope === "bound" ? number("bound") : null, iterate: scope === "iterate",
-    fair: $("fair").checked, options: chosenOptions(), ...limits(),
+    fair: $("fair").checked && has_formulas, options: is_launched ? [] : chosenOptions(), ...limits(),
   };
   try {
     await ask("check", body);
@@ -199,9 +204,18 @@ export function checkEvent(event) {
     const one = card(event.check, event.asked);
     if (!one.status.dataset.over) done(one, event);
     if (queue.length) act(next);
+    if (session.info.is_launched) act(learn);
     redraw();
   }
   if (event.event !== "progress") listProperties();
+}
+
+/** An execution that was found may have texts of its own. */
+async function learn() {
+  const { sources } = await ask("open", { model: session.model });
+  if (sources.length === session.info.sources.length) return;
+  session.info = { ...session.info, sources };
+  redraw();
 }
 
 function progress(one, at) {
@@ -271,11 +285,12 @@ function verdict(claim, event) {
   return box;
 }
 
-/** The lines that no execution reaches, from the check that has looked at all of them; nothing where there is none. */
+/** The lines that no execution reaches, from the newest check that has found out; nothing where there is none. */
 export function unreachedLines() {
-  const claim = known("safety")?.results.claims?.[0];
-  if (claim?.verdict !== "holds" || known("safety").asked.fair) return null;
-  return new Set(claim.unreached.map(({ file, line }) => `${file}:${line}`));
+  const { results = [], version } = session.info;
+  const claims = results.filter((event) => event.version === version).flatMap((event) => event.results.claims ?? []);
+  const lines = claims.findLast(({ unreached_lines }) => unreached_lines)?.unreached_lines;
+  return lines ? new Set(lines.map(([file, line]) => `${file}:${line}`)) : null;
 }
 
 async function openTrace(violation, event) {

@@ -8,7 +8,7 @@ let built = null;
 const lines = new Map();
 const key = (file, line) => `${file}:${line}`;
 
-const KEYWORDS = new Set("active assert atomic bit bool break byte chan d_step do else empty enabled end eval false fi for full goto hidden if init inline int len ltl mtype nempty never nfull od of pid printf priority proctype provided run select short skip timeout true typedef unless unsigned xr xs begin call constrain decl dead return schoose start_thread void while".split(" "));
+const KEYWORDS = new Set("active assert atomic bit bool break byte chan d_step do else empty enabled end eval false fi for full goto hidden if init inline int len ltl mtype nempty never nfull od of pid printf priority proctype provided run select short skip timeout true typedef unless unsigned xr xs abortif assume atomic_begin atomic_end begin call choose constrain dead decl elsif end_thread enforce return schoose start_thread then thread thread_local void while".split(" "));
 const TOKENS = /(\/\*[\s\S]*?(?:\*\/|$)|\/\/.*|"(?:[^"\\]|\\.)*"?)|([A-Za-z_]\w*)|([\s\S])/g;
 
 /** A line of code as coloured pieces; `open` says whether a comment goes on from the line before. */

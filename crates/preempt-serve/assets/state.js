@@ -146,7 +146,8 @@ function queue({ name, value }, change) {
 }
 
 function showWatches() {
-  $("watch-form").parentElement.hidden = !session.info.has_expressions;
+  $("watch-form").parentElement.hidden = !session.info.expressions;
+  $("watch").placeholder = `watch, e.g. ${session.info.expressions}`;
   $("watches").replaceChildren(...session.watches.map((text, at) => {
     const item = make("li");
     const { value, problem } = session.look.watches[at] ?? {};

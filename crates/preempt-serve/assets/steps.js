@@ -47,9 +47,9 @@ export const chooseStep = (by) => act(async () => {
 });
 
 export function showSteps() {
-  const { look } = session, { recording } = session.info;
-  $("condition").placeholder = session.info.has_expressions ? "run until, e.g. len(q) > 3" : "run to a breakpoint";
-  $("condition").disabled = !session.info.has_expressions;
+  const { look } = session, { recording, is_launched } = session.info;
+  $("condition").placeholder = session.info.expressions ? `run until, e.g. ${session.info.expressions}` : "run to a breakpoint";
+  $("condition").disabled = !session.info.expressions;
   const box = $("steps");
   const focused = box.contains(document.activeElement);
   order = [];
@@ -61,7 +61,9 @@ export function showSteps() {
   const last = look.rows.find((row) => row.at === session.here - 1);
   for (const reason of last?.fault?.reasons ?? []) line(`reason ${reason}`, "reason", reason);
   const ends = {
-    finished: recording ? ["soft", "The execution that was saved ends here."] : ["good", "All processes have finished."],
+    finished: recording ? ["soft", "The execution that was saved ends here."]
+      : is_launched ? ["soft", session.here ? "The execution ends here." : "No execution that fails is known. Run a test in the list: what fails opens here."]
+        : ["good", "All processes have finished."],
     violated: ["bad", "✗ Violated: the execution ends here."],
     deadlock: ["bad", "✗ Deadlock: no process can move, and not all are at a valid end."],
     broken: ["bad", "The execution cannot go on behind this step."],
@@ -116,7 +118,7 @@ function group(process, steps, wait) {
   if (!steps.length) {
     const ended = process.text === "-end-";
     // Of an execution that was saved it is not known who could have moved.
-    const idle = session.info?.recording ? (process.text ? "not scheduled here; next" : "takes no further step") : "waits";
+    const idle = session.info?.recording || session.info?.is_launched ? (process.text ? "not scheduled here; next" : "takes no further step") : "waits";
     const waits = make("div", "waits", ended ? "ended" : process.can_move ? "takes part in a step above" : wait?.since ?? idle);
     if (!ended) waits.append(" ", make("span", "at-line", process.line ? String(process.line) : ""), make("code", "", process.text));
     element.append(waits);

@@ -96,15 +96,19 @@ fn open(explorer: &Explorer, asked: &Open) -> Result<Value, Refusal> {
         Ok(subject) => {
             let source = |s: &preempt_report::Source| json!({ "file": s.file, "text": s.text });
             let properties = subject.properties();
-            let property = properties.iter().map(|p| json!({ "id": p.id, "label": p.label }));
+            let property = properties.iter().map(|p| {
+                let command = subject.command(&p.id);
+                json!({ "id": p.id, "label": p.label, "command": command })
+            });
             json!({
                 "kind": subject.kind(),
                 "sources": subject.sources().iter().map(source).collect::<Value>(),
                 "mistakes": subject.warnings().iter().map(show::mistake).collect::<Value>(),
                 "properties": property.collect::<Value>(),
-                "has_expressions": subject.has_expressions(),
+                "expressions": subject.expressions(), "has_formulas": subject.has_formulas(),
                 "statements": subject.statements().into_iter().collect::<BTreeSet<_>>(),
                 "recording": subject.recording().as_ref().map(show::recording),
+                "is_launched": properties.iter().any(|p| subject.command(&p.id).is_some()),
             })
         }
     };
@@ -529,7 +533,7 @@ fn words((name, value): (String, Option<String>)) -> String {
 fn about(subject: &dyn Subject, asked: &Check) -> About {
     let property = asked.property.as_str();
     match &asked.formula {
-        _ if !subject.has_expressions() => About::Boolean,
+        _ if !subject.has_formulas() => About::Boolean,
         None if property == "safety" => About::Finite,
         None if property.starts_with("claim:") => About::Completion,
         _ => About::Infinite,

@@ -56,9 +56,14 @@ pub(crate) fn start(
         let answer = std::panic::catch_unwind(run)
             .unwrap_or_else(|_| Err(Error::Bug("the check ended unexpectedly".into())));
         let results = match answer {
-            Ok(claims) => json!({
-                "claims": claims.iter().map(|c| claim(&*subject, c)).collect::<Value>()
-            }),
+            Ok(claims) => {
+                let mut shown: Vec<Value> = claims.iter().map(|c| claim(&*subject, c)).collect();
+                for (shown, claim) in shown.iter_mut().zip(&claims) {
+                    let lines = subject.unreached(&question, claim, &control);
+                    shown["unreached_lines"] = json!(lines);
+                }
+                json!({ "claims": shown })
+            }
             Err(error) => json!({ "problem": error.to_string() }),
         };
         explorer.end_check(id);

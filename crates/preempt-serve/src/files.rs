@@ -124,7 +124,7 @@ impl Execution {
 
     fn page(&self, title: &str, subject: &dyn Subject, drawing: Option<&Drawn>) -> String {
         let (claim, trace) = (&self.claim, self.plain.as_ref());
-        page(&Page { title, claim, trace, sources: subject.sources(), drawing })
+        page(&Page { title, claim, trace, sources: &subject.sources(), drawing })
     }
 
     fn saved(&self, file: &str) -> SavedTrace {

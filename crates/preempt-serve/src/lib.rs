@@ -7,7 +7,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `subject` | what can be walked through: Promela models, Boolean programs, models in Rust, saved executions |
+//! | `subject` | what can be walked through: Promela models, Boolean programs, models in Rust, saved executions, the failing executions of C programs and Rust tests |
 //! | `walk` | one execution in the making |
 //! | `explorer`, `api` | the questions of the page and their answers |
 //! | `checks` | checks with progress, on threads of their own |
@@ -51,6 +51,7 @@ mod walk;
 pub use search_options::{About, SearchOption, SearchOptions};
 pub use subject::automata;
 pub use subject::boolean::BooleanFile;
+pub use subject::launched::ProgramFile;
 pub use subject::promela::PromelaFile;
 pub use subject::recorded::RecordedFile;
 pub use subject::typed::RustModel;

@@ -6,13 +6,18 @@ use preempt_bool::{
     nothing_to_check,
 };
 use preempt_check::{Check, Preemptions};
-use preempt_core::{Claim, Stop, Verdict};
+use preempt_core::{Claim, Stop, Unreached, Verdict};
+use std::time::Duration;
 
 /// Calls in progress that a search over states follows per thread.
 const MOST_FRAMES: usize = 64;
 
 /// Recursion over diagrams is as deep as there are bits.
 const STACK: usize = 256 << 20;
+
+/// How long, and in how many bytes, statements that are not reached are looked for.
+const COVERAGE: Duration = Duration::from_secs(1);
+const MOST_COVERAGE_BYTES: usize = 1 << 30;
 
 /// What is asked of a program beyond the request.
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +93,20 @@ fn within_switches(
     Ok(Answer { claim, certificate })
 }
 
+/// The statements that no execution reaches, if all states can be looked at in about a second.
+pub fn unreached(program: &Program, control: &Control<'_>) -> Option<Vec<Unreached>> {
+    let machine = Machine::new(program, None, MOST_FRAMES).ok()?;
+    let left = control.time_left().map_or(COVERAGE, |left| left.min(COVERAGE));
+    let search = preempt_check::Options {
+        deadlocks: false,
+        time: Some(left),
+        memory: Some(MOST_COVERAGE_BYTES),
+        ..Request::default().options(String::new(), false)
+    };
+    let answer = Check::new(&machine).options(search).interrupt(control.flag()).run();
+    (answer.claim.verdict == Verdict::Holds).then_some(answer.claim.unreached)
+}
+
 fn options<'a>(
     settings: &Settings<'a>,
     request: &Request,
@@ -133,10 +152,13 @@ fn within_preemptions(
     });
     let mut claim = answer.claim;
     if let Some(trace) = claim.violation.as_mut().map(|violation| &mut violation.trace)
-        && let Some(observations) = preempt_bool::observations(&machine, &trace.raw)
-        && observations.seen.len() == trace.steps.len()
+        && let Some(observed) = preempt_bool::observed(&machine, &trace.raw)
+        && observed.steps.len() == trace.steps.len()
     {
-        trace.observations = observations;
+        (trace.initial, trace.observations) = (observed.initial, observed.observations);
+        for (step, observed) in trace.steps.iter_mut().zip(observed.steps) {
+            step.changes = observed.changes;
+        }
     }
     if claim.verdict == Verdict::Inconclusive(Stop::Depth) {
         claim.notes.push(format!(

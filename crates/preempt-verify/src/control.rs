@@ -99,7 +99,8 @@ impl<'a> Control<'a> {
         (self.listener)(event);
     }
 
-    pub(crate) fn flag(&self) -> &Arc<AtomicBool> {
+    /// What ends the work once it is set.
+    pub fn flag(&self) -> &Arc<AtomicBool> {
         &self.interrupt
     }
 
@@ -107,7 +108,8 @@ impl<'a> Control<'a> {
         self.deadline
     }
 
-    pub(crate) fn time_left(&self) -> Option<Duration> {
+    /// The time that is left, if there is a limit.
+    pub fn time_left(&self) -> Option<Duration> {
         self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
     }
 

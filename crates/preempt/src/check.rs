@@ -12,7 +12,7 @@ use crate::rt::Runtime;
 use crate::saved;
 use crate::strategy::{Memory, Strategy};
 use preempt_explore::{Limits, Schedule, Session};
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -308,19 +308,20 @@ impl Check {
         let environment = Environment::read();
         let check = self.with_environment(&environment);
         let report = check.run_saved(&body);
+        let page = report.failure().zip(check.name.as_deref()).and_then(|(failure, name)| {
+            saved::save_page(name, &html::render(name, failure, &report))
+        });
         if let Some(path) = &environment.report {
-            saved::append(path, &report.to_json_line(check.name.as_deref(), check.bound));
+            let line = report.to_json_line(check.name.as_deref(), check.bound, page.as_deref());
+            saved::append(path, &line);
         }
         if let Outcome::Failed(failure) = &report.outcome {
             let mut text = failure.full(&report, check.name.as_deref());
-            if let Some(name) = &check.name {
-                if !failure.schedule.is_empty() {
-                    saved::save(name, &failure.schedule);
-                }
-                let page = html::render(name, failure, &report);
-                if let Some(path) = saved::save_page(name, &page) {
-                    text.push_str(&format!("as a page: {}\n", path.display()));
-                }
+            if let Some(name) = check.name.as_ref().filter(|_| !failure.schedule.is_empty()) {
+                saved::save(name, &failure.schedule);
+            }
+            if let Some(path) = &page {
+                text.push_str(&preempt_report::links(path, std::io::stdout().is_terminal()));
             }
             panic!("{text}");
         }

@@ -6,7 +6,13 @@ use std::fmt::Write;
 
 impl Report {
     /// One object without line breaks. `asked` is the bound on preemptions that the test sets, if any.
-    pub(crate) fn to_json_line(&self, name: Option<&str>, asked: Option<u32>) -> String {
+    /// `page` is where a failure is shown.
+    pub(crate) fn to_json_line(
+        &self,
+        name: Option<&str>,
+        asked: Option<u32>,
+        page: Option<&std::path::Path>,
+    ) -> String {
         let mut line = String::from("{");
         if let Some(name) = name.or(std::thread::current().name()) {
             field(&mut line, "name", &quoted(name));
@@ -29,6 +35,10 @@ impl Report {
         field(&mut line, "executions", &self.executions.to_string());
         field(&mut line, "partial_orders", &self.partial_orders.to_string());
         field(&mut line, "seconds", &format!("{:.6}", self.time.as_secs_f64()));
+        field(&mut line, "claim", &quoted(&self.covered()));
+        if let Some(page) = page {
+            field(&mut line, "page", &quoted(&page.display().to_string()));
+        }
         if let Outcome::Inconclusive(reason) = &self.outcome {
             field(&mut line, "reason", &quoted(&reason.to_string()));
         }
@@ -81,7 +91,7 @@ mod tests {
     #[test]
     fn a_report_is_one_object_on_one_line() {
         let report = crate::Check::new().run(|| drop(crate::sync::Mutex::new(0).lock()));
-        let line = report.to_json_line(Some("a::b"), Some(2));
+        let line = report.to_json_line(Some("a::b"), Some(2), None);
         let begin = r#"{"name":"a::b","verdict":"holds","bound":0,"asked":2,"executions":1,"#;
         assert!(line.starts_with(begin), "{line}");
         assert!(line.ends_with('}') && !line.contains('\n'), "{line}");

@@ -70,7 +70,7 @@ pub fn of_search(
     steps: &[Step],
     options: &Options<'_>,
 ) -> Result<Certificate, String> {
-    let (program, watch) = (machine.program, Watch::new(options.limits));
+    let (program, watch) = (&*machine.program, Watch::new(options.limits));
     match verdict {
         Verdict::Violated => execution(program, &moves_of(machine, steps), options, &watch),
         verdict => of_verdict(program, verdict, options, &watch),

@@ -6,8 +6,10 @@ use super::layout::Top;
 use super::machine::{CHOICE_LIMIT, Machine, STACK_LIMIT, START};
 use crate::flow::{Mark, Program, VariableId};
 use preempt_core::{
-    Describe, Enabled, Fault, FaultKind, ProcessId, Step, Stop, Switch, System, Value, classify,
+    Describe, Enabled, Fault, FaultKind, ProcessId, Step, Stop, Switch, System, Unreached, Value,
+    classify,
 };
+use std::collections::HashMap;
 
 impl Describe for Machine<'_> {
     fn fault(&self, number: u32) -> Fault {
@@ -67,7 +69,7 @@ impl Describe for Machine<'_> {
     }
 
     fn variables(&self, state: &[u8]) -> Vec<(String, Value)> {
-        let program = self.program;
+        let program = &*self.program;
         let nowhere = Top { function: 0, position: 0, start: 0, private: 0 };
         let value = |top: &Top, v: VariableId| {
             let value = self.layout.get(state, top, v);
@@ -89,6 +91,32 @@ impl Describe for Machine<'_> {
             }
         }
         list
+    }
+
+    /// The two edges of a condition are one statement, and so are the copies of a statement in functions that were
+    /// made of others.
+    fn unreached(&self, taken: &[bool]) -> Vec<Unreached> {
+        let mut statements: Vec<(Unreached, bool)> = Vec::new();
+        let mut known: HashMap<(u32, &str), usize> = HashMap::new();
+        for (function, base) in self.program.functions.iter().zip(&self.bases) {
+            for out in function.out.iter().filter(|out| !out.is_empty()) {
+                let edge = &function.edges[out[0]];
+                // What has no line is not written in the program.
+                if edge.line == 0 {
+                    continue;
+                }
+                let is_taken = |e: &usize| taken.get(*base as usize + e) == Some(&true);
+                let at = *known.entry((edge.line, &edge.text)).or_insert(statements.len());
+                if at == statements.len() {
+                    let (process, file) = (function.name.clone(), self.program.file.clone());
+                    let (line, text) = (edge.line, edge.text.clone());
+                    statements.push((Unreached { process, file, line, text }, false));
+                }
+                statements[at].1 |= out.iter().any(is_taken);
+            }
+        }
+        let unreached = statements.into_iter().filter(|(_, is_reached)| !is_reached);
+        unreached.map(|(statement, _)| statement).collect()
     }
 }
 

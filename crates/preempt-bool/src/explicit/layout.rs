@@ -82,6 +82,11 @@ impl Layout {
         Some(Top { function, position, start, private: segment.private })
     }
 
+    /// What a variable belongs to.
+    pub(super) fn owner(&self, variable: VariableId) -> Owner {
+        self.owners[variable]
+    }
+
     fn offset(&self, top: &Top, variable: VariableId) -> (usize, usize) {
         let (offset, bytes) = self.places[variable];
         match self.owners[variable] {

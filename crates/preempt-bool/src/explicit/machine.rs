@@ -7,6 +7,7 @@
 use super::layout::{Layout, Segment, Top};
 use crate::flow::{Choices, Liveness, Operation, Possible, Program, Targets, VariableId};
 use preempt_core::{Enabled, Independence, Locality, Outcome, ProcessId, Step, System};
+use std::borrow::Cow;
 
 /// The transition that gives a thread or the shared variables their first values; also the
 /// position of a thread that has not started.
@@ -21,12 +22,12 @@ const TOO_MANY: u32 = u32::MAX;
 
 /// The program with what is asked, ready to be explored state by state.
 pub struct Machine<'p> {
-    pub(crate) program: &'p Program,
+    pub(crate) program: Cow<'p, Program>,
     pub(crate) targets: Targets,
     liveness: Liveness,
     pub(super) layout: Layout,
     /// First transition number of each function.
-    bases: Vec<u32>,
+    pub(super) bases: Vec<u32>,
     /// First fault number of each function.
     mark_bases: Vec<u32>,
     local: Vec<bool>,
@@ -34,6 +35,18 @@ pub struct Machine<'p> {
     /// Per thread, the thread variables that its first function does not set at its start.
     start_private: Vec<Vec<VariableId>>,
     pub(super) max_frames: usize,
+    /// What is not read any more stays as it is.
+    keeps_values: bool,
+}
+
+impl Machine<'static> {
+    /// The same as [`Machine::new`], with a program of its own, to be walked through: variables keep the values that are
+    /// not read any more, so that there are more states, and each shows what its variables hold.
+    pub fn to_walk(program: Program, max_frames: usize) -> Result<Self, crate::Diagnostic> {
+        let targets = program.targets(None)?;
+        let machine = Self::of_fixed(Cow::Owned(program), targets, max_frames)?;
+        Ok(Machine { keeps_values: true, ..machine })
+    }
 }
 
 impl<'p> Machine<'p> {
@@ -45,13 +58,25 @@ impl<'p> Machine<'p> {
         max_frames: usize,
     ) -> Result<Self, crate::Diagnostic> {
         let targets = program.targets(target)?;
-        if program.instances.is_some() {
-            return Err(program.not_fixed());
+        Self::of_fixed(Cow::Borrowed(program), targets, max_frames)
+    }
+
+    fn of_fixed(
+        program: Cow<'p, Program>,
+        targets: Targets,
+        max_frames: usize,
+    ) -> Result<Self, crate::Diagnostic> {
+        match program.instances {
+            Some(_) => Err(program.not_fixed()),
+            None => Ok(Self::made(program, targets, max_frames)),
         }
-        Ok(Self::with_targets(program, targets, max_frames))
     }
 
     pub(crate) fn with_targets(program: &'p Program, targets: Targets, max_frames: usize) -> Self {
+        Self::made(Cow::Borrowed(program), targets, max_frames)
+    }
+
+    fn made(program: Cow<'p, Program>, targets: Targets, max_frames: usize) -> Self {
         let (mut bases, mut mark_bases, mut local) = (Vec::new(), Vec::new(), Vec::new());
         let mut marks = 0;
         for (id, function) in program.functions.iter().enumerate() {
@@ -60,13 +85,13 @@ impl<'p> Machine<'p> {
             marks += function.marks.len() as u32;
             local.extend((0..function.edges.len()).map(|e| !program.is_switch_point(id, e)));
         }
-        let start_shared = unset_shared(program);
+        let start_shared = unset_shared(&program);
         let unset = |function: usize| {
-            let set = set_first(program, function);
+            let set = set_first(&program, function);
             program.private.iter().copied().filter(|v| !set[*v]).collect()
         };
         let start_private = program.threads.iter().map(|t| unset(t.function)).collect();
-        let (liveness, layout) = (Liveness::new(program), Layout::new(program));
+        let (liveness, layout) = (Liveness::new(&program), Layout::new(&program));
         Machine {
             program,
             targets,
@@ -78,12 +103,18 @@ impl<'p> Machine<'p> {
             start_shared,
             start_private,
             max_frames,
+            keeps_values: false,
         }
     }
 
     /// Whether a fault number means that a step has too many outcomes.
     pub(crate) fn is_choice_limit(number: u32) -> bool {
         number == CHOICE_LIMIT
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Program {
+        &self.program
     }
 
     pub(crate) fn init_is_over(&self, state: &[u8]) -> bool {
@@ -290,7 +321,7 @@ impl<'p> Machine<'p> {
         self.layout.set_position(state, top, node as u32);
         let function = &self.program.functions[top.function];
         for (v, live) in function.frame().zip(self.liveness.at(top.function, node)) {
-            if !live {
+            if !live && !self.keeps_values {
                 self.layout.set(state, top, v, 0);
             }
         }
@@ -335,7 +366,7 @@ impl<'p> Machine<'p> {
         let caller = &self.program.functions[top.function];
         let live = self.liveness.at(top.function, caller.edges[edge].to);
         for (v, live) in caller.frame().zip(live) {
-            if !live || lhs.contains(&v) {
+            if (!live || lhs.contains(&v)) && !self.keeps_values {
                 self.layout.set(state, top, v, 0);
             }
         }
@@ -370,7 +401,7 @@ impl<'p> Machine<'p> {
     }
 
     /// Also a thread that has ended inside a section never leaves it.
-    fn in_atomic_section(&self, state: &[u8], process: usize) -> bool {
+    pub(super) fn in_atomic_section(&self, state: &[u8], process: usize) -> bool {
         let Some(flag) = self.program.atomic else { return false };
         let private = self.layout.segment(state, process).private;
         let nowhere = Top { function: 0, position: 0, start: 0, private };
@@ -438,6 +469,11 @@ impl System for Machine<'_> {
 
     fn process_count(&self, _state: &[u8]) -> usize {
         self.program.threads.len() + 1
+    }
+
+    /// The choice of first values is no statement: its number lies beyond.
+    fn transition_count(&self) -> usize {
+        self.local.len()
     }
 
     fn enabled(&self, state: &mut Vec<u8>, enabled: &mut Enabled) {

@@ -4,10 +4,13 @@
 mod describe;
 mod layout;
 mod machine;
+mod remarks;
 mod search;
 mod store;
+mod watch;
 
 pub(crate) use describe::show;
 pub use machine::Machine;
 pub(crate) use machine::unset_shared;
 pub(crate) use search::{Extent, Layers, search};
+pub use watch::Watch;

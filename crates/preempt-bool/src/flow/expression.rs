@@ -143,6 +143,21 @@ impl Expr {
         )
     }
 
+    /// Whether some part of it may have any value.
+    pub(crate) fn is_open(&self) -> bool {
+        match self {
+            Expr::Any { .. } => true,
+            Expr::Constant { .. } | Expr::Variable(_) | Expr::Next(_) => false,
+            Expr::Not(a) => a.is_open(),
+            Expr::And(a, b)
+            | Expr::Or(a, b)
+            | Expr::Equal(a, b)
+            | Expr::Less(a, b)
+            | Expr::Plus(a, b, _)
+            | Expr::Minus(a, b, _) => a.is_open() || b.is_open(),
+        }
+    }
+
     pub(crate) fn each_variable(&self, visit: &mut dyn FnMut(VariableId)) {
         match self {
             Expr::Constant { .. } | Expr::Any { .. } => {}

@@ -2,6 +2,7 @@
 
 mod expression;
 mod graph;
+mod watched;
 
 use super::elaborate::Elaborated;
 use super::{
@@ -13,6 +14,8 @@ use crate::syntax::ast::{self, Module, Name, Span, StatementKind, Type};
 use crate::syntax::print;
 use graph::Graph;
 use std::collections::HashMap;
+
+pub(crate) use watched::{Place, Watched, watched};
 
 pub(super) fn lower(
     elaborated: Elaborated,

@@ -23,6 +23,7 @@ use std::sync::Arc;
 pub(crate) use domain::Domain;
 pub(crate) use expression::{Expr, Possible};
 pub(crate) use liveness::Liveness;
+pub(crate) use lower::{Place, Watched, watched};
 pub(crate) use solve::Choices;
 
 pub(crate) type VariableId = usize;

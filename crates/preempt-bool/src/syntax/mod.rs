@@ -6,7 +6,7 @@ mod lexer;
 mod parser;
 pub(crate) mod print;
 
-pub(crate) use parser::parse_module;
+pub(crate) use parser::{parse_expression, parse_module};
 
 /// Which family of tools a file was written for. They share most of the language and disagree on
 /// how tightly `=` binds and on what an identifier may contain.

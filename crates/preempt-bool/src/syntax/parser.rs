@@ -5,7 +5,7 @@
 
 use super::Dialect;
 use super::ast::*;
-use super::lexer::{Token, tokens};
+use super::lexer::{KEYWORDS, Token, tokens};
 use crate::diagnostic::{Diagnostic, Lines};
 
 /// Deepest nesting of blocks and parentheses.
@@ -34,64 +34,30 @@ pub(crate) fn parse_module(
     dialect: Dialect,
     lines: &Lines,
 ) -> Result<(Module, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let mut errors = Vec::new();
-    let tokens = tokens(source, dialect, lines, &mut errors);
-    let mut parser = Parser {
-        source,
-        dialect,
-        lines,
-        warnings: Vec::new(),
-        tokens,
-        at: 0,
-        nesting: 0,
-        errors,
-        init_seen: false,
-    };
+    let mut parser = Parser::new(source, dialect, lines);
     let module = parser.module();
     if parser.errors.is_empty() { Ok((module, parser.warnings)) } else { Err(parser.errors) }
 }
 
+/// An expression that stands alone.
+pub(crate) fn parse_expression(
+    source: &str,
+    dialect: Dialect,
+    lines: &Lines,
+) -> Result<Expr, Vec<Diagnostic>> {
+    let mut parser = Parser::new(source, dialect, lines);
+    let expression = parser.expression();
+    if expression.is_ok() && *parser.peek() != Token::End {
+        let _ = parser.unexpected("the end of the expression");
+    }
+    match expression {
+        Ok(expression) if parser.errors.is_empty() => Ok(expression),
+        _ => Err(parser.errors),
+    }
+}
+
 /// Words that end a list of statements.
 const CLOSING: &[&str] = &["end", "fi", "od", "else", "elsif"];
-
-const KEYWORDS: &[&str] = &[
-    "decl",
-    "begin",
-    "end",
-    "if",
-    "then",
-    "else",
-    "elsif",
-    "fi",
-    "while",
-    "do",
-    "od",
-    "skip",
-    "goto",
-    "return",
-    "assume",
-    "assert",
-    "void",
-    "bool",
-    "int",
-    "call",
-    "enforce",
-    "constrain",
-    "dead",
-    "abortif",
-    "start_thread",
-    "end_thread",
-    "atomic_begin",
-    "atomic_end",
-    "thread_local",
-    "T",
-    "F",
-    "true",
-    "false",
-    "schoose",
-    "choose",
-    "print",
-];
 
 /// Labels that start threads begin with this.
 const ASYNC: &str = "ASYNC_";
@@ -101,6 +67,25 @@ const ASYNC: &str = "ASYNC_";
 fn without_async(label: Name) -> Name {
     let Some(rest) = label.text.strip_prefix(ASYNC) else { return label };
     Name { text: format!("async_{rest}"), span: label.span }
+}
+
+impl<'a> Parser<'a> {
+    fn new(source: &'a str, dialect: Dialect, lines: &'a Lines) -> Self {
+        let mut errors = Vec::new();
+        let tokens = tokens(source, dialect, lines, &mut errors);
+        let warnings = Vec::new();
+        Parser {
+            source,
+            dialect,
+            lines,
+            warnings,
+            tokens,
+            at: 0,
+            nesting: 0,
+            errors,
+            init_seen: false,
+        }
+    }
 }
 
 impl Parser<'_> {

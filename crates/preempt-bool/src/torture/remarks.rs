@@ -16,12 +16,15 @@ fn remarks_have_the_values_of_the_machine() {
         let options = preempt_check::Options { deadlocks: false, ..Default::default() };
         let claim = preempt_check::Check::new(&machine).options(options).run().claim;
         let Some(violation) = claim.violation else { continue };
-        let Some(remarks) = crate::observations(&machine, &violation.trace.raw) else { continue };
+        let Some(observed) = crate::observed(&machine, &violation.trace.raw) else { continue };
+        let remarks = observed.observations;
         assert_eq!(remarks.seen.len(), violation.trace.raw.len(), "{source}");
         let mut state = Vec::new();
         machine.initial(&mut state);
         for (step, seen) in violation.trace.raw.iter().zip(&remarks.seen) {
             let known = machine.variables(&state);
+            let by_machine = machine.seen(&state, *step);
+            assert!(seen.iter().all(|one| by_machine.contains(one)), "{by_machine:?}\n{source}");
             for (name, value) in seen {
                 // What belongs to `init` is not listed.
                 let Some((_, there)) = known.iter().find(|(other, _)| other == name) else {
@@ -31,6 +34,7 @@ fn remarks_have_the_values_of_the_machine() {
                 values += 1;
             }
             if std::ptr::eq(seen, remarks.seen.last().unwrap()) {
+                assert_eq!(machine.reasons(&state, *step), remarks.reasons, "{source}");
                 let own = format!("{}.", machine.process_name(&state, step.process));
                 for reason in &remarks.reasons {
                     let Some((_, told)) = reason.split_once(" false: ") else { continue };

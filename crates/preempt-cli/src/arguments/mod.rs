@@ -227,7 +227,7 @@ pub(crate) struct FormatArguments {
 #[cfg(feature = "serve")]
 #[derive(Args, Debug)]
 pub(crate) struct ServeArguments {
-    /// Models (.pml) and programs (.bp)
+    /// Models (.pml, .bp), C and C++ programs, Rust files and packages, saved executions (.html, .json)
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Define a macro, as for a C preprocessor

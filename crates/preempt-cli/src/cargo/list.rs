@@ -27,8 +27,8 @@ pub(super) struct List<'a> {
     counts: Counts,
     /// JSON objects, if they go to a file.
     lines: String,
-    /// Reports on tests that are violated, shown at the end.
-    reports: Vec<(String, String)>,
+    /// Reports on tests that are violated, each with the lines that lead to its page, shown at the end.
+    reports: Vec<(String, String, String)>,
     worst: u8,
     failed: Option<Failure>,
 }
@@ -184,7 +184,7 @@ impl<'a> List<'a> {
             }
             _ => return,
         };
-        self.reports.push((test.name.clone(), report));
+        self.reports.push((test.name.clone(), report, String::new()));
     }
 
     /// The command that executes a failing schedule again.
@@ -217,6 +217,13 @@ impl<'a> List<'a> {
         let title = format!("{program_name}: {}", test.name);
         let sources = sources(claim);
         let shown = Page { title: &title, claim, trace: None, sources: &sources, drawing: None };
+        if self.is_shown() && !self.arguments.search.quiet {
+            let path = place(&program.pages(), "html");
+            let written = write_in(&program.pages(), &path, &preempt_report::page(&shown));
+            if let (Ok(()), Some((_, _, links))) = (written, self.reports.last_mut()) {
+                *links = preempt_report::links(&path, terminal::has_links());
+            }
+        }
         for (format, folder) in &self.arguments.search.files.0 {
             if let Some(text) = (format.render)(&shown) {
                 results.push(write_in(folder, &place(folder, format.name), &text));
@@ -232,7 +239,7 @@ impl<'a> List<'a> {
             let path = search::exported(program, test);
             let written = export::write(&path, &test.name, &claim.sentence, schedule);
             results.push(written.map_err(|error| Failure::io("write", &path, &error)));
-            if let Some((_, report)) = self.reports.last_mut() {
+            if let Some((_, report, _)) = self.reports.last_mut() {
                 report.push_str(&format!(
                     "kept in {}: this schedule is executed first from now on\n",
                     path.display()
@@ -252,8 +259,9 @@ impl<'a> List<'a> {
             return self.nothing();
         }
         if self.is_shown() {
-            for (name, report) in &self.reports {
+            for (name, report, links) in &self.reports {
                 print(&format!("\n---- {name} ----\n{report}"));
+                print_exactly(links);
             }
             let result = match (counts.violated, counts.inconclusive) {
                 _ if rank(self.worst) > rank(1) => "failed to run",

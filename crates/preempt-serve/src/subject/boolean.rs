@@ -1,11 +1,12 @@
 //! Boolean programs.
 
-use super::{Choice, Mistake, Origin, Question, Subject};
-use preempt_bool::{Diagnostic, Dialect, Machine, Program, Severity, Switches, parse};
-use preempt_core::{Claim, System};
-use preempt_report::Source;
-use preempt_verify::boolean::{Settings, check};
+use super::{Choice, Evaluate, Mistake, Origin, Question, Remarks, Subject};
+use preempt_bool::{Diagnostic, Dialect, Machine, Severity, Switches, Watch, parse};
+use preempt_core::{Claim, Describe, Fault, ProcessId, Step, System, TraceStep, Verdict, Waiting};
+use preempt_report::{Source, seen_words};
+use preempt_verify::boolean::{Settings, check, unreached};
 use preempt_verify::{Control, Error, Preemptions};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -46,10 +47,10 @@ impl Origin for BooleanFile {
         let (file, text) = (self.name(), text.to_string());
         let (program, warnings) = parse(&text, &file, Dialect::Slam)
             .map_err(|found| found.iter().map(mistake).collect::<Vec<_>>())?;
-        // Whether there is a machine does not change while it is walked through.
-        Machine::new(&program, None, MOST_FRAMES).map_err(|found| vec![mistake(&found)])?;
+        let machine =
+            Machine::to_walk(program, MOST_FRAMES).map_err(|found| vec![mistake(&found)])?;
         let warnings = warnings.iter().map(mistake).collect();
-        Ok(Arc::new(BooleanProgram { program, sources: vec![Source { file, text }], warnings }))
+        Ok(Arc::new(BooleanProgram { machine, sources: vec![Source { file, text }], warnings }))
     }
 
     fn stamp(&self) -> u64 {
@@ -74,7 +75,7 @@ fn mistake(found: &Diagnostic) -> Mistake {
 }
 
 struct BooleanProgram {
-    program: Program,
+    machine: Machine<'static>,
     sources: Vec<Source>,
     warnings: Vec<Mistake>,
 }
@@ -84,8 +85,8 @@ impl Subject for BooleanProgram {
         "Boolean program"
     }
 
-    fn sources(&self) -> &[Source] {
-        &self.sources
+    fn sources(&self) -> Vec<Source> {
+        self.sources.clone()
     }
 
     fn warnings(&self) -> &[Mistake] {
@@ -93,9 +94,28 @@ impl Subject for BooleanProgram {
     }
 
     fn explore(&self, visit: &mut dyn FnMut(&dyn System)) {
-        if let Ok(machine) = Machine::new(&self.program, None, MOST_FRAMES) {
-            visit(&machine);
-        }
+        visit(&self.machine);
+    }
+
+    fn statements(&self) -> Vec<(String, u32)> {
+        self.machine.unreached(&[]).into_iter().map(|code| (code.file, code.line)).collect()
+    }
+
+    fn remarks(
+        &self,
+        state: &[u8],
+        step: Step,
+        described: &TraceStep,
+        fault: Option<&Fault>,
+    ) -> Remarks {
+        let mut values = self.machine.seen(state, step);
+        values.retain(|(name, _)| !described.changes.iter().any(|change| change.name == *name));
+        let reasons = fault.map_or(Vec::new(), |_| self.machine.reasons(state, step));
+        Remarks { seen: seen_words(&values, &described.process), values, reasons }
+    }
+
+    fn waiting(&self, state: &[u8], processes: &[ProcessId]) -> Vec<Waiting> {
+        processes.iter().filter_map(|process| self.machine.waiting(state, *process)).collect()
     }
 
     fn properties(&self) -> Vec<Choice> {
@@ -111,6 +131,28 @@ impl Subject for BooleanProgram {
             // Bounds one after the other are context switches here.
             request.preemptions = Preemptions::Any;
         }
-        check(&self.program, &settings, &request, control).map(|answer| vec![answer.claim])
+        let program = self.machine.program();
+        check(program, &settings, &request, control).map(|answer| vec![answer.claim])
+    }
+
+    /// The check may not have looked at states one by one, so this does, as far as it gets in a second.
+    fn unreached(
+        &self,
+        _question: &Question,
+        claim: &Claim,
+        control: &Control<'_>,
+    ) -> Option<BTreeSet<(String, u32)>> {
+        let none = || unreached(self.machine.program(), control);
+        let found = (claim.verdict == Verdict::Holds).then(none).flatten()?;
+        Some(super::lines(&found))
+    }
+
+    fn expressions(&self) -> Option<&'static str> {
+        Some("flag & t.x, or t@Label")
+    }
+
+    fn compile(&self, expression: &str) -> Result<Evaluate, String> {
+        let watch = Watch::new(self.machine.program(), expression)?;
+        Ok(Arc::new(move |state| watch.value(state)))
     }
 }

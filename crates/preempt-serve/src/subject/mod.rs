@@ -4,13 +4,17 @@
 
 pub mod automata;
 pub(crate) mod boolean;
+pub(crate) mod launched;
 pub(crate) mod promela;
 pub(crate) mod recorded;
 pub(crate) mod typed;
 
-use preempt_core::{Claim, Fault, ProcessId, Step, SwitchCount, System, TraceStep, Value, Waiting};
+use preempt_core::{
+    Claim, Fault, ProcessId, Step, SwitchCount, System, TraceStep, Unreached, Value, Waiting,
+};
 use preempt_report::Source;
 use preempt_verify::{Control, Error, Request};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -23,7 +27,7 @@ pub trait Subject: Send + Sync {
     fn kind(&self) -> &'static str;
 
     /// The texts that steps point into.
-    fn sources(&self) -> &[Source];
+    fn sources(&self) -> Vec<Source>;
 
     /// What its author should know, though it can be walked through.
     fn warnings(&self) -> &[Mistake] {
@@ -70,14 +74,34 @@ pub trait Subject: Send + Sync {
     /// Checks a property.
     fn check(&self, question: &Question, control: &Control<'_>) -> Result<Vec<Claim>, Error>;
 
-    /// Whether there are expressions to watch, and formulas to check.
-    fn has_expressions(&self) -> bool {
-        false
+    /// The lines that no execution reaches, if the check has found out, or it can be found out in about a second.
+    fn unreached(
+        &self,
+        _question: &Question,
+        _claim: &Claim,
+        _control: &Control<'_>,
+    ) -> Option<BTreeSet<(String, u32)>> {
+        None
+    }
+
+    /// An example of an expression that can be watched, if there are any.
+    fn expressions(&self) -> Option<&'static str> {
+        None
     }
 
     /// Prepares an expression; the error says what is wrong with it.
     fn compile(&self, _expression: &str) -> Result<Evaluate, String> {
-        Err("only Promela models have expressions".into())
+        Err("there are no expressions here".into())
+    }
+
+    /// The commands that a check of a property compiles and runs programs by, if it does.
+    fn command(&self, _property: &str) -> Option<String> {
+        None
+    }
+
+    /// Whether formulas can be checked.
+    fn has_formulas(&self) -> bool {
+        false
     }
 
     /// Its automata, with the states marked that they are in. `states` are those of the path, all but the
@@ -164,6 +188,11 @@ impl Mistake {
             notes: Vec::new(),
         }
     }
+}
+
+/// The lines of statements.
+fn lines(code: &[Unreached]) -> BTreeSet<(String, u32)> {
+    code.iter().map(|statement| (statement.file.clone(), statement.line)).collect()
 }
 
 /// A file that cannot be read, and what that means for the page.

@@ -2,7 +2,7 @@
 
 use super::{Choice, Evaluate, Mistake, Origin, Question, Remarks, Subject, automata};
 use preempt_core::{
-    Claim, Describe, Fault, FaultKind, ProcessId, Step, System, TraceStep, Waiting,
+    Claim, Describe, Fault, FaultKind, ProcessId, Step, System, TraceStep, Verdict, Waiting,
 };
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::interpret::trail::Trail;
@@ -16,8 +16,8 @@ use preempt_verify::promela::{
     Checker, Property, Seen, Selection, Settings, Watch, observed, seen, select, waiting,
 };
 use preempt_verify::{Control, Error};
-use std::collections::HashSet;
 use std::collections::hash_map::DefaultHasher;
+use std::collections::{BTreeSet, HashSet};
 use std::hash::{Hash, Hasher};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -197,8 +197,8 @@ impl Subject for PromelaModel {
         "Promela model"
     }
 
-    fn sources(&self) -> &[Source] {
-        &self.sources
+    fn sources(&self) -> Vec<Source> {
+        self.sources.clone()
     }
 
     fn warnings(&self) -> &[Mistake] {
@@ -281,7 +281,23 @@ impl Subject for PromelaModel {
         selected.into_iter().map(|property| Ok(checker.check(property)?.claim)).collect()
     }
 
-    fn has_expressions(&self) -> bool {
+    fn unreached(
+        &self,
+        question: &Question,
+        claim: &Claim,
+        _control: &Control<'_>,
+    ) -> Option<BTreeSet<(String, u32)>> {
+        // The search of a formula follows an execution only as long as the formula is open.
+        let is_of_all = question.property == "safety" && question.formula.is_none();
+        let is_known = is_of_all && !question.fair && claim.verdict == Verdict::Holds;
+        is_known.then(|| super::lines(&claim.unreached))
+    }
+
+    fn expressions(&self) -> Option<&'static str> {
+        Some("len(q) > 3")
+    }
+
+    fn has_formulas(&self) -> bool {
         true
     }
 

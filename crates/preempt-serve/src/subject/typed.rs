@@ -39,8 +39,8 @@ impl<M: Model + Send + Sync + 'static> Subject for Typed<M> {
         "model in Rust"
     }
 
-    fn sources(&self) -> &[Source] {
-        &[]
+    fn sources(&self) -> Vec<Source> {
+        Vec::new()
     }
 
     fn explore(&self, visit: &mut dyn FnMut(&dyn System)) {

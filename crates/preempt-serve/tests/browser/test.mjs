@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { chromium } from "../../../preempt-report/tests/browser/node_modules/playwright-core/index.mjs";
 
 const [executablePath, url, folder, failed] = process.argv.slice(2);
-const [PETERSON, NO_TURN, PROTOCOL, TRAFFIC, SLOW, EVIL, CROWD, BLUETOOTH, FAILED, SHOP] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
+const [PETERSON, NO_TURN, PROTOCOL, TRAFFIC, SLOW, EVIL, CROWD, BLUETOOTH, FAILED, SHOP, GATE] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
 const profile = mkdtempSync(join(tmpdir(), "preempt-browser-"));
 const context = await chromium.launchPersistentContext(profile, {
   executablePath,
@@ -542,6 +542,41 @@ async function properties() {
   await page.close();
 }
 
+/** A Boolean program: watches, conditions, what steps read, who waits, coverage, editing. */
+async function booleanProgram() {
+  const page = await open(GATE);
+  await press(page, ["w"]);
+  await page.keyboard.type("opened & visitor_1.seen");
+  await press(page, ["Enter"]);
+  await page.keyboard.type("keeper@Open");
+  await press(page, ["Enter"]);
+  await page.keyboard.type("opened & nothing");
+  await press(page, ["Enter", "Escape"]);
+  await page.locator("#watches", { hasText: "the variable `nothing` is not declared" }).waitFor();
+  await press(page, ["u"]);
+  assert.match(await page.locator("#condition").getAttribute("placeholder"), /t@Label/);
+  await page.keyboard.type("keeper@Open");
+  await press(page, ["Enter"]);
+  await page.locator("#notice", { hasText: "The condition holds here" }).waitFor();
+  assert.match(await text(page, "#watches"), /keeper@Open[\s\S]*1/);
+  // A visitor comes to the closed gate, and waits there for the keeper.
+  await page.locator(".step-choice", { hasText: "seen := F" }).first().click();
+  await page.locator("#steps", { hasText: "could change that" }).waitFor();
+  assert.match(await text(page, "#steps"), /visitor_1[\s\S]*opened is false: opened is F[\s\S]*only keeper could change that/);
+  assert.ok(await page.locator(".code-line.at .mark b.waits").count() > 0, "positions in the margin");
+  await page.locator("#condition").fill("visitor_1.seen & visitor_2.seen");
+  await page.locator("#until button").first().click();
+  await page.locator("#notice", { hasText: "The condition holds here" }).waitFor();
+  assert.match(await text(page, "#rows"), /opened: T/, "what a step has read");
+  await page.locator("#check-all").click();
+  await page.locator("#properties li[data-verdict=holds]").waitFor();
+  await page.locator(".coverage-bar", { hasText: /coverage: \d+ of \d+ lines/ }).waitFor();
+  const unreached = await page.locator(".code-line.unreached").allInnerTexts();
+  assert.deepEqual(unreached.map((line) => line.trim().split(/\s+/).slice(1).join(" ")), ["lost := T;"]);
+  await picture(page, "serve-boolean");
+  await page.close();
+}
+
 /** Variables: filtered, pinned, hidden, and so again after a reload. */
 async function variables() {
   const page = await open(SHOP);
@@ -644,7 +679,7 @@ async function editing() {
 }
 
 try {
-  for (const scenario of [keyboardOnly, history, byHand, drawn, checks, properties, variables, exports, editing, pictures, reloads, otherReaders, failingTest, hostile, options, crowd]) {
+  for (const scenario of [keyboardOnly, history, byHand, drawn, checks, properties, booleanProgram, variables, exports, editing, pictures, reloads, otherReaders, failingTest, hostile, options, crowd]) {
     await scenario();
     console.log(`ok ${scenario.name}`);
   }

@@ -46,6 +46,14 @@ fn written() -> PathBuf {
                 .into(),
         ),
         (
+            "gate.bp",
+            "decl opened, lost;\n\nvoid init() begin\n  opened, lost := F, F;\nend\n\n\
+             thread visitor[2]() begin\n  decl seen;\n  seen := F;\n  assume(opened);\n  seen := opened;\n  \
+             if (!seen) then\n    lost := T;\n  fi;\n  assert(!lost);\nend\n\n\
+             thread keeper() begin\n  Open: skip;\n  opened := T;\nend\n"
+                .into(),
+        ),
+        (
             "crowd.pml",
             "byte x[200];\nactive [200] proctype p() { byte n; do :: x[_pid]++ :: n++ od }\n"
                 .into(),
@@ -83,6 +91,7 @@ fn the_page_in_a_real_browser() {
     let page = page_of_a_failing_test();
     origins.push(Box::new(RecordedFile::new(page.clone())));
     origins.push(file(folder.join("shop.pml")));
+    origins.push(file(folder.join("gate.bp")));
     let served = Served::new(origins);
     let output = Command::new(node)
         .arg("test.mjs")

@@ -63,8 +63,8 @@ impl Subject for Crowd {
         "crowd"
     }
 
-    fn sources(&self) -> &[Source] {
-        &[]
+    fn sources(&self) -> Vec<Source> {
+        Vec::new()
     }
 
     fn explore(&self, visit: &mut dyn FnMut(&dyn System)) {

@@ -37,7 +37,7 @@ impl Lowering<'_> {
     }
 
     /// The type that an expression has by itself; `None` for constants and `*`.
-    fn own_type(&self, expr: &ast::Expr, graph: &Graph) -> Option<Type> {
+    pub(super) fn own_type(&self, expr: &ast::Expr, graph: &Graph) -> Option<Type> {
         match &expr.kind {
             ExprKind::Bool(_) | ExprKind::Not(_) | ExprKind::Choose(..) => Some(Type::Bool),
             ExprKind::Int(_) | ExprKind::Nondet => None,
