@@ -122,10 +122,10 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         #[cfg(feature = "serve")]
         Command::Serve(arguments) => serve::run(&arguments),
         Command::CheckCertificate { certificate, model } => certificate::run(&certificate, &model),
-        Command::Kernel(model) => {
+        Command::Kernel { bound, model } => {
             meant::a_model(&model.file)?;
             languages::with_executions("kernel", &model)?;
-            card::print(&model)
+            card::print(&model, bound)
         }
         Command::Resume { folder, options } => resume::run(&folder, options),
         Command::Merge { files, json } => merge::run(&files, json),

@@ -36,11 +36,12 @@ const SAMPLES: u64 = 400;
 /// Of the card's free memory so much is left alone: driver and threads need some.
 const SPARE: u64 = 2 << 30;
 
-/// The kernels of a model, for states as long as the first one; the error is why it has none.
-pub fn kernels(interpreter: &Interpreter) -> Result<String, String> {
+/// The kernels of a model, for states as long as the first one; with `counts` those of a search by preemptions. The error is why
+/// it has none.
+pub fn kernels(interpreter: &Interpreter, counts: bool) -> Result<String, String> {
     let mut first = Vec::new();
     interpreter.initial(&mut first);
-    let code = card_code(interpreter, stride_for(first.len()), false).map_err(|error| error.0)?;
+    let code = card_code(interpreter, stride_for(first.len()), counts).map_err(|error| error.0)?;
     Ok(code.text)
 }
 

@@ -135,7 +135,13 @@ pub(crate) enum Command {
         model: PathBuf,
     },
     /// Print the kernels that `check --gpu` gives to a graphics card (PTX)
-    Kernel(ModelArguments),
+    Kernel {
+        /// Print those of a search by preemptions
+        #[arg(long)]
+        bound: bool,
+        #[command(flatten)]
+        model: ModelArguments,
+    },
     /// Compile C programs for `preempt run`; takes the options of the C compiler
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Cc {

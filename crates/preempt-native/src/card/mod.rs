@@ -165,6 +165,8 @@ pub fn card_code(
             (own.0, own.1, 0),
             (wide.0, wide.1, places.channels),
             (narrow.0, narrow.1, places.capacities),
+            // The byte that has long steps given up, which are better left to the processor: no thread looks at limits.
+            (tables.cancelled as usize, 1, places.ones),
         ],
         stride,
     };
