@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
         return simulate::at_the_keyboard(model, &interpreter, steps, 1, arguments.plain);
     }
     if let Some(shown) = arguments.spin {
-        let mut text = SpinText::new(&interpreter, shown);
+        let mut text = SpinText::new(&interpreter, shown).begin_at(arguments.from, false);
         let cycle = cycle_start(&saved).filter(|_| steps.len() == saved_steps);
         for (at, step) in steps.iter().enumerate() {
             if let Some(limit) = arguments.steps.filter(|limit| text.depth() + 1 >= *limit) {
