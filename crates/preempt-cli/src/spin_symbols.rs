@@ -9,9 +9,8 @@ use crate::output::print_exactly;
 use crate::promela;
 use preempt_ltl::write_never;
 use preempt_promela::ir::{LowerOptions, Program, lower};
-use preempt_promela::model::{
-    BinaryOp, Expr, ExprKind, Initializer, Model, Proctype, Stmt, StmtKind, Type, UnaryOp, Variable,
-};
+use preempt_promela::model::{Initializer, Model, Proctype, Stmt, StmtKind, Type, Variable};
+use preempt_promela::syntax::evaluate_in;
 use preempt_verify::promela::{Property, violating};
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -100,7 +99,9 @@ impl Table<'_> {
         let value = match (&variable.ty, &variable.init) {
             (Type::Struct(typedef), _) => self.model.typedefs[typedef.0 as usize].name.clone(),
             (Type::Chan, _) => channel.map_or(0, |channel| channel.capacity).to_string(),
-            (_, Some(Initializer::Expr(expression))) => value(self.model, expression).to_string(),
+            (_, Some(Initializer::Expr(expression))) => {
+                evaluate_in(Some(0), expression, self.model).unwrap_or(0).to_string()
+            }
             _ => "0".into(),
         };
         let message = (variable.ty == Type::Chan).then(|| {
@@ -182,26 +183,5 @@ fn collect<'a>(body: &'a [Stmt], labels: &mut Vec<&'a str>) {
             }
             _ => {}
         }
-    }
-}
-
-/// The value of an expression before the model runs: that of `_pid` is 0, and so is what is no arithmetic.
-fn value(model: &Model, expression: &Expr) -> i32 {
-    match &expression.kind {
-        ExprKind::Const(value) => *value,
-        ExprKind::Mtype(index) => i32::from(model.mtypes[*index as usize].value),
-        ExprKind::Unary(UnaryOp::Negate, inner) => value(model, inner).wrapping_neg(),
-        ExprKind::Binary(operator, left, right) => {
-            let (left, right) = (value(model, left), value(model, right));
-            match operator {
-                BinaryOp::Add => left.wrapping_add(right),
-                BinaryOp::Subtract => left.wrapping_sub(right),
-                BinaryOp::Multiply => left.wrapping_mul(right),
-                BinaryOp::Divide => left.checked_div(right).unwrap_or(0),
-                BinaryOp::Remainder => left.checked_rem(right).unwrap_or(0),
-                _ => 0,
-            }
-        }
-        _ => 0,
     }
 }
