@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
     }
     let cycle = cycle_start(&saved).filter(|_| steps.len() == saved_steps);
     if let Some(shown) = arguments.spin {
-        let text = SpinText::new(&interpreter, shown);
+        let text = SpinText::new(&interpreter, shown).begin_at(arguments.from, false);
         return Ok(show_as_spin(text, &steps, cycle, arguments.steps));
     }
     if !is_beside {

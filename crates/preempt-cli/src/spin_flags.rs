@@ -43,6 +43,7 @@ enum Job {
     Formula,
     Generate,
     Format,
+    Symbols,
 }
 
 /// Every flag with its equivalent: the documentation's table, and `preempt explain spin`.
@@ -77,7 +78,7 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ("-run -QN", "--time Nm"),
     ("-run -swarmN,M", "--swarm; it ends at the first violation, also with -c"),
     ("-run", "the counterexample is saved as MODEL.trail, which Spin can read"),
-    ("-run -e", "--trails MODEL: all violating executions, as MODEL1.trail, MODEL2.trail, …"),
+    ("-run -e", "--trails MODEL --max-errors 0: all violating executions, as MODEL1.trail, …"),
     ("-run -E", "--no-deadlock"),
     ("-run -A", "--no-assert"),
     ("-run -i, -I", "without --first: the simplest counterexample is looked for"),
@@ -94,7 +95,8 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ("-p -g -l -r -s -X -T -b -B -h", "simulation, -t: --spin=pglrsXTbBh, what Spin prints"),
     ("-c (simulation, -t)", "our own lanes: a column per process"),
     ("-nN", "--seed N"),
-    ("-uN (simulation, -t)", "--steps N"),
+    ("-uN, -jN (simulation, -t)", "--steps N, --from N"),
+    ("-d", "preempt symbols MODEL: names with types and values, and labels"),
     ("-i (simulation)", "--interactive"),
     ("-run -q", "--empty-channels"),
     ("-run -DMEMLIM=N", "--memory NM"),
@@ -243,6 +245,7 @@ pub(crate) fn translate(
         return Err(contradiction);
     }
     let generates = generates(words);
+    let dumps = !verifies(words) && is(&["-d"]);
     let mut line = Line { verify: is(&["-run", "-search"]), ..Line::default() };
     let mut words = words.iter().map(String::as_str);
     while let Some(word) = words.next() {
@@ -256,6 +259,7 @@ pub(crate) fn translate(
             // In front of -run it is Spin's, which reads a file; behind it the verifier's, which has claims by name.
             "-N" if line.verify && line.job != Job::Verify => line.add(&["--claim-file", next()?]),
             // The verifier that is written reads the claim.
+            "-N" if dumps => line.set("--claim-file", next()?),
             "-N" if generates => _ = next()?,
             "-N" if !line.verify => return Err(unknown(word)),
             "-ltl" | "-N" => line.set("--ltl", next()?),
@@ -354,8 +358,11 @@ impl Line {
         match word {
             "-run" | "-search" => self.job = Job::Verify,
             "-a" if verify => self.add(&["--acceptance"]),
+            // The table of symbols is all that is asked for.
+            "-a" if self.job == Job::Symbols => {}
             "-a" => self.job = Job::Generate,
             "-pp" => self.job = Job::Format,
+            "-d" if !verify => self.job = Job::Symbols,
             "-l" | "-np" if verify => self.add(&["--non-progress"]),
             "-f" => self.add(&["--fair"]),
             "-noclaim" => self.add(&["--no-claim"]),
@@ -376,7 +383,11 @@ impl Line {
             "-M" if !verify => self.chart = true,
             "-safety" => self.add(&["--no-acceptance"]),
             // The verifier's.
-            "-e" if verify => self.every = true,
+            "-e" if verify => {
+                // All of them are saved, unless a number follows.
+                self.every = true;
+                self.set("--max-errors", "0");
+            }
             "-bit" if verify => self.store("bitstate"),
             "-s" if verify => self.set("--hashes", "1"),
             "-i" | "-I" if verify => self.short = true,
@@ -429,6 +440,7 @@ impl Line {
             "-L" if self.verify => self.bound = Some(number.into()),
             "-n" if !self.verify => self.seed = Some(number.into()),
             "-u" if !self.verify => self.set("--steps", number),
+            "-j" if !self.verify => self.set("--from", number),
             "-t" if !self.verify => {
                 self.job = Job::GuidedSimulation;
                 self.which = number.into();
@@ -484,6 +496,7 @@ impl Line {
                 }
             }
             Job::Format => line.extend(["fmt".into(), "--print".into(), file]),
+            Job::Symbols => line.extend(["symbols".into(), file]),
             Job::Formula => {
                 line.extend(["ltl".into(), file, "--never".into()]);
                 return Ok(line);

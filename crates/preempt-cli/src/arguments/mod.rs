@@ -134,6 +134,9 @@ pub(crate) enum Command {
         /// The model, Boolean program or pushdown system that it is about; of an automaton, the formula
         model: PathBuf,
     },
+    /// Print the names of a Promela model with their types and values, as `spin -d` does
+    #[command(hide = true)]
+    Symbols(SymbolsArguments),
     /// Print the kernels that `check --gpu` gives to a graphics card (PTX)
     Kernel {
         /// Print those of a search by preemptions
@@ -302,6 +305,15 @@ pub(crate) fn parse(words: Vec<OsString>) -> Result<Cli, clap::Error> {
 }
 
 #[derive(Args, Debug)]
+pub(crate) struct SymbolsArguments {
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+    /// The never claim in this file takes the place of those of the model
+    #[arg(long, value_name = "FILE")]
+    pub(crate) claim_file: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct SimulateArguments {
     #[command(flatten)]
     pub(crate) model: ModelArguments,
@@ -320,6 +332,9 @@ pub(crate) struct SimulateArguments {
     /// Print what Spin prints; the letters are those of its options: p, g, l, r, s, T, b, B, h
     #[arg(long, value_name = "LETTERS", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["json", "interactive"])]
     pub(crate) spin: Option<Shown>,
+    /// With --spin: print no statement before step N
+    #[arg(long, value_name = "N", requires = "spin", default_value_t = 0)]
+    pub(crate) from: usize,
     /// Print the trace as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -346,6 +361,9 @@ pub(crate) struct ReplayArguments {
     /// With --spin: stop before step N
     #[arg(long, value_name = "N", requires = "spin")]
     pub(crate) steps: Option<usize>,
+    /// With --spin: print nothing before step N
+    #[arg(long, value_name = "N", requires = "spin", default_value_t = 0)]
+    pub(crate) from: usize,
     /// Print the trace as JSON
     #[arg(long)]
     pub(crate) json: bool,
