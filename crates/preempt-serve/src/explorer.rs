@@ -257,9 +257,13 @@ impl Explorer {
         self.checks().remove(&id);
     }
 
-    /// Keeps what a check has found for pages that are opened later.
-    pub(crate) fn keep(&self, model: usize, result: Value) {
+    /// Keeps what a check has found for pages that are opened later. Walks of programs are begun anew: there may be one
+    /// execution more to go along.
+    pub(crate) fn keep(&self, model: usize, result: Value, is_program: bool) {
         let Ok(mut loaded) = self.model(model) else { return };
+        if is_program {
+            loaded.walks.clear();
+        }
         loaded.results.push(result);
         let excess = loaded.results.len().saturating_sub(MOST_RESULTS);
         loaded.results.drain(..excess);
