@@ -54,9 +54,7 @@ fn origin(file: &Path, arguments: &ServeArguments) -> Result<Box<dyn Origin>, Fa
             );
             return Err(Failure::Input(message));
         }
-        let preempt = std::env::current_exe()
-            .map_err(|error| Failure::Input(format!("cannot find the command preempt: {error}")))?;
-        return Ok(Box::new(ProgramFile::new(file.to_path_buf(), preempt)));
+        return Ok(Box::new(ProgramFile::new(file.to_path_buf(), crate::own_path())));
     }
     (languages::of(file).origin)(file, arguments)
 }
