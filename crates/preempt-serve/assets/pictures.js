@@ -1,12 +1,14 @@
 // Automata, and the reachable graph around the present state. The server says where everything goes.
-import { $, button, draw, laneClass, make } from "./dom.js";
+import { $, button, draw, grouped, laneClass, make, many } from "./dom.js";
 import { act, choicesHere, follow, session } from "./app.js";
-import { askAt, decode } from "./server.js";
+import { ask, askAt, decode } from "./server.js";
 
 const MOST_LABELS = 4;
 // Of more edges the labels cover each other: only those at the state that is pointed at are shown.
 const MOST_LABELLED = 60;
-let automaton = 0, levels = 3, merge = [];
+let automaton = 0, levels = 3, merge = [], seconds = 0.3, graphs = 0;
+// Other pages of the same server give numbers to their graphs, too.
+const own = Math.floor(Math.random() * 2 ** 40);
 
 function svg({ width, height, nodes, edges }, label, describe) {
   const picture = draw("svg", { class: "picture", viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": label });
@@ -133,10 +135,34 @@ export const showAutomata = () => act(async () => {
   if (marked) scroll.scrollTo(marked.box[0] * zoom - scroll.clientWidth / 2, marked.box[1] * zoom - scroll.clientHeight / 2);
 });
 
+/** A graph that takes long: how far it is, and a way to have what there is. */
+function showWaiting(holder, number) {
+  const box = make("div", "bar waiting-graph");
+  box.dataset.number = String(number);
+  box.append(make("span", "soft", "looking for states …"));
+  // Not one after the other with all else: it is what all else waits for.
+  box.append(button("Cancel", () => ask("cancel", { graph: number })));
+  holder.prepend(box);
+}
+
+/** The server says how far a graph is. */
+export function graphEvent({ number, looked_at, drawn }) {
+  const words = document.querySelector(`.waiting-graph[data-number="${number}"] span`);
+  if (words) words.textContent = `${many(looked_at, "state")} looked at, ${grouped(drawn)} to be drawn`;
+}
+
 export const showGraph = () => act(async () => {
   const holder = $("graph");
   const here = choicesHere();
-  const picture = await askAt("graph", session.model, here, { levels, merge, trace: session.trace?.path ?? null });
+  const number = own + graphs++;
+  const waiting = setTimeout(() => showWaiting(holder, number), 400);
+  let picture;
+  try {
+    picture = await askAt("graph", session.model, here, { levels, merge, seconds, number, trace: session.trace?.path ?? null });
+  } finally {
+    clearTimeout(waiting);
+    holder.querySelector(".waiting-graph")?.remove();
+  }
   const bar = make("div", "bar");
   const label = make("label", "", "steps away ");
   const input = make("input");
@@ -159,7 +185,20 @@ export const showGraph = () => act(async () => {
     details.append(row);
   }
   bar.append(details);
-  bar.append(make("span", "soft", `${picture.nodes.length} ${merge.length ? "groups of states" : "states"}${picture.full ? "; there are more" : ""}`));
+  const time = make("label", "", "for at most "), times = make("select");
+  for (const value of [0.3, 3, 10, 60]) {
+    const option = make("option", "", `${value} s`);
+    option.value = String(value);
+    times.append(option);
+  }
+  times.value = String(seconds);
+  times.setAttribute("aria-label", "How long states are looked for");
+  times.addEventListener("change", () => { seconds = Number(times.value); showGraph(); });
+  time.append(times);
+  bar.append(time);
+  const missing = picture.cancelled ? "; cancelled, there are more" : picture.full ? "; there are more" : "";
+  const groups = merge.length ? `${many(picture.nodes.length, "group")} of ${many(picture.looked_at, "state")}` : many(picture.nodes.length, "state");
+  bar.append(make("span", "soft", groups + missing));
   const scroll = make("div", "scroll drawing");
   const drawing = svg(picture, "Reachable states", (node) => {
     const group = box(node, `node reach${node.level === 0 ? " here" : ""}${node.error ? " error" : ""}${node.marked ? " marked" : ""}${node.transient ? " transient" : ""}`);

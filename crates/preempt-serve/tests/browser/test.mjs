@@ -497,6 +497,32 @@ async function crowd() {
 
 const property = (page, label) => page.locator("#properties li", { hasText: label });
 
+/** A graph with a limit of its own: it says how far it is, and is cancelled at once, on the server as well. */
+async function longGraph() {
+  const page = await open(SLOW);
+  await page.locator("#tab-graph").click();
+  await page.locator("#graph svg").waitFor();
+  await page.locator("#graph summary").click();
+  await page.locator("#graph .merge label", { hasText: /^a$/ }).locator("input").check();
+  await page.locator("#graph span", { hasText: /groups? of/ }).waitFor();
+  await page.locator("#graph input[type=number]").evaluate((field) => { field.value = "40"; field.dispatchEvent(new Event("change")); });
+  await page.locator("#graph span", { hasText: /groups? of/ }).waitFor();
+  await page.getByLabel("How long states are looked for").selectOption("60");
+  await page.locator(".waiting-graph span", { hasText: /states looked at, \d+ to be drawn/ }).waitFor();
+  const begun = performance.now();
+  await page.locator(".waiting-graph button", { hasText: "Cancel" }).click();
+  await page.locator("#graph span", { hasText: "cancelled, there are more" }).waitFor();
+  timings.push(["a graph is cancelled", performance.now() - begun]);
+  assert.equal(await page.locator(".waiting-graph").count(), 0);
+  assert.equal(await page.getByLabel("How long states are looked for").inputValue(), "60");
+  // The model is not held up meanwhile.
+  await page.getByLabel("How long states are looked for").selectOption("3");
+  const other = await open(SLOW);
+  await press(other, ["1"], "1 of 1");
+  await other.close();
+  await page.close();
+}
+
 /** The list of properties: one button for all, results that stay, coverage in the source. */
 async function properties() {
   const page = await open(SHOP);
@@ -679,7 +705,7 @@ async function editing() {
 }
 
 try {
-  for (const scenario of [keyboardOnly, history, byHand, drawn, checks, properties, booleanProgram, variables, exports, editing, pictures, reloads, otherReaders, failingTest, hostile, options, crowd]) {
+  for (const scenario of [keyboardOnly, history, byHand, drawn, checks, properties, booleanProgram, variables, exports, editing, pictures, longGraph, reloads, otherReaders, failingTest, hostile, options, crowd]) {
     await scenario();
     console.log(`ok ${scenario.name}`);
   }
