@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     let place = arguments.at.as_ref().map_or(String::new(), |path| format!("#path={path}"));
     let url = server.url() + &place;
     print(&format!(
-        "{url}\nPress Ctrl-C to stop. Anyone who knows this address can read the models.\n"
+        "{url}\nPress Ctrl-C to stop. This address lets everyone in: keep it to yourself.\n"
     ));
     if !arguments.no_open {
         open(&url);

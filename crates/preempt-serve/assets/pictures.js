@@ -44,6 +44,24 @@ function svg({ width, height, nodes, edges }, label, describe) {
 const LEAST = 0.03, MOST = 4, FINER = 1.25;
 let zoom = 1;
 
+/** The picture as a file, with the looks that it has here. */
+function save(picture) {
+  const looks = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font", "text-anchor"];
+  const copy = picture.cloneNode(true);
+  const from = [picture, ...picture.querySelectorAll("*")], to = [copy, ...copy.querySelectorAll("*")];
+  from.forEach((element, at) => {
+    const seen = getComputedStyle(element);
+    for (const look of looks) if (seen.getPropertyValue(look)) to[at].style.setProperty(look, seen.getPropertyValue(look));
+  });
+  copy.style.background = getComputedStyle(document.body).backgroundColor;
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  const address = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(copy)], { type: "image/svg+xml" }));
+  const link = make("a");
+  Object.assign(link, { href: address, download: `${session.info.name.split("/").pop().replace(/\.[^.]*$/, "")}.${session.view}.svg` });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+}
+
 /** Buttons, the wheel with Ctrl, and dragging: larger, smaller, whole, elsewhere. */
 function zoomable(bar, scroll, picture) {
   const [, , width, height] = picture.getAttribute("viewBox").split(" ").map(Number);
@@ -62,6 +80,7 @@ function zoomable(bar, scroll, picture) {
     one.setAttribute("aria-label", title);
     return one;
   };
+  bar.append(named("SVG", "Take the picture along", () => save(picture)));
   bar.append(named("−", "Smaller", () => set(zoom / FINER)), named("+", "Larger", () => set(zoom * FINER)), named("⤢", "The whole picture", whole));
   scroll.addEventListener("wheel", (event) => {
     if (!event.ctrlKey) return;

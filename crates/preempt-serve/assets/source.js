@@ -4,6 +4,8 @@ import { redraw, session } from "./app.js";
 import { unreachedLines } from "./check.js";
 import { beginEdit, canEdit, editor, isEdited } from "./edit.js";
 
+// More processes at a line are only counted: the text stays where it is.
+const MOST_MARKS = 3;
 let built = null;
 const lines = new Map();
 const key = (file, line) => `${file}:${line}`;
@@ -153,12 +155,17 @@ export function showSource() {
     row.classList.add("at");
     if (!target || processes.some(({ pid }) => pid === last?.pid)) target = row;
     const marks = row.querySelector(".mark");
-    for (const { pid, name, can_move } of [...processes].sort((a, b) => a.pid - b.pid)) {
+    const named = processes.slice(0, count > MOST_MARKS ? MOST_MARKS - 1 : MOST_MARKS);
+    for (const { pid, name, can_move } of named.sort((a, b) => a.pid - b.pid)) {
       const mark = make("b", laneClass(pid) + (can_move ? "" : " waits"), String(pid));
       mark.title = `${name} ${can_move ? "is here" : "waits here"}`;
       marks.append(mark);
     }
-    if (count > processes.length) marks.append("…");
+    if (count > named.length) {
+      const more = make("i", "", `+${count - named.length}`);
+      more.title = `${count} processes are here`;
+      marks.append(more);
+    }
   }
   if (target && !isEdited()) reveal(target);
 }

@@ -364,10 +364,7 @@ fn chart(explorer: &Explorer, asked: &At) -> Result<Value, Refusal> {
 /// The processes that take part, by id.
 fn lanes(system: &dyn System, walk: &Walk) -> Value {
     let name = |pid: usize| {
-        let id = preempt_core::ProcessId(u16::try_from(pid).unwrap_or(u16::MAX));
-        let alive = pid < system.process_count(walk.state());
-        let name =
-            if alive { system.process_name(walk.state(), id) } else { format!("process {pid}") };
+        let name = walk.name(system, pid);
         match walk.has_moved(pid) {
             true => json!({ "pid": pid, "name": name, "moves": true }),
             false => json!({ "pid": pid, "name": name }),
