@@ -6,12 +6,16 @@ const vscode = require("vscode");
 const { LanguageClient } = require("vscode-languageclient/node");
 const session = require("./lib/session");
 
-let client, status, panel;
+let client, beside, status, panel;
+
+// Names of these languages belong to other servers: of ours they get lenses, results and values.
+const PROGRAMS = ["rust", "c", "cpp"];
+const isProgram = (uri) => /\.(rs|c|cc|cpp|cxx|c\+\+|C)$/.test(uri);
 
 const program = () => vscode.workspace.getConfiguration("preempt").get("path") || "preempt";
 
 /** Reaches the server. */
-const send = (command, words) => client.sendRequest("workspace/executeCommand", { command, arguments: words });
+const send = (command, words) => (isProgram(words[0]) && beside ? beside : client).sendRequest("workspace/executeCommand", { command, arguments: words });
 
 /** The text that a command is about: given by a lens, or the one in front. */
 function subject(uri) {
@@ -27,18 +31,36 @@ async function start() {
       { scheme: "file", language: "promela" }, { scheme: "untitled", language: "promela" },
       { scheme: "file", language: "boolean-program" },
     ],
+    // The commands of lenses are registered by this client; those over programs go to the other one.
+    middleware: { executeCommand: (command, words, next) => (isProgram(String(words[0])) ? byProgram(command, words) : next(command, words)) },
   });
+  const options = { initializationOptions: { programs: true }, documentSelector: PROGRAMS.map((language) => ({ scheme: "file", language })) };
+  beside = vscode.workspace.getConfiguration("preempt").get("programs") === false ? undefined
+    : new LanguageClient("preempt-programs", "preempt (programs)", { run, debug: run }, options);
   try {
     await client.start();
+    if (beside) await beside.start();
   } catch (error) {
     const choice = await vscode.window.showErrorMessage(`preempt could not be started as \`${program()}\`: ${error.message}`, "Settings");
     if (choice) vscode.commands.executeCommand("workbench.action.openSettings", "preempt.path");
   }
 }
 
+/** Whether programs may be compiled and run. */
+function mayRun() {
+  if (!vscode.workspace.isTrusted) vscode.window.showInformationMessage("The program would be compiled and run: trust this workspace first.");
+  return vscode.workspace.isTrusted;
+}
+
+async function byProgram(command, words) {
+  if (command !== "preempt.check") return send(command, words);
+  return checkFile(...words);
+}
+
 async function checkFile(uri, property) {
   const about = subject(uri);
   if (!about) return;
+  if (isProgram(about) && !mayRun()) return;
   status.text = "$(sync~spin) preempt";
   status.show();
   try {
@@ -62,6 +84,11 @@ async function showTrace(uri, property) {
     vscode.window.showInformationMessage("There is no finished check of this text yet.");
     return;
   }
+  show(about, html);
+}
+
+/** A page in the panel. */
+function show(about, html) {
   if (!panel) {
     const where = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true };
     panel = vscode.window.createWebviewPanel("preempt.trace", "preempt", where, { enableScripts: true, localResourceRoots: [] });
@@ -69,6 +96,38 @@ async function showTrace(uri, property) {
   }
   panel.title = `preempt: ${about.slice(about.lastIndexOf("/") + 1)}`;
   panel.webview.html = html;
+}
+
+/** A link at the end of a failing test: its page beside the line that fails. */
+async function openLink(uri) {
+  const path = new URLSearchParams(uri.query).get("page");
+  if (uri.path !== "/execution" || !path || !path.endsWith(".html")) return;
+  let page;
+  try {
+    page = Buffer.from(await vscode.workspace.fs.readFile(vscode.Uri.file(path))).toString("utf8");
+  } catch {
+    vscode.window.showErrorMessage(`There is no page ${path} any more: the test may have passed since.`);
+    return;
+  }
+  const found = session.execution(page);
+  if (!found) {
+    vscode.window.showErrorMessage(`${path} is no page of preempt.`);
+    return;
+  }
+  // Links can come from anywhere.
+  const isOurs = Boolean(vscode.workspace.getWorkspaceFolder(vscode.Uri.file(path)));
+  if (!isOurs && await vscode.window.showWarningMessage(`Open the execution in ${path}?`, { modal: true }, "Open") !== "Open") return;
+  for (const file of session.candidates(found.file, path, (vscode.workspace.workspaceFolders || []).map((folder) => folder.uri.fsPath))) {
+    try {
+      const document = await vscode.workspace.openTextDocument(vscode.Uri.file(file));
+      const at = new vscode.Position(Math.max(0, found.line - 1), 0);
+      await vscode.window.showTextDocument(document, { selection: new vscode.Range(at, at) });
+      break;
+    } catch {
+      // The next one.
+    }
+  }
+  show(path, page);
 }
 
 /** Runs a command of preempt on a saved file in a terminal. */
@@ -93,15 +152,15 @@ async function activate(context) {
     "preempt.showTrace": showTrace,
     "preempt.simulate": (uri) => inTerminal(uri, "preempt simulate", ["simulate", "--interactive"]),
     "preempt.serve": (uri) => inTerminal(uri, "preempt serve", ["serve"]),
-    "preempt.restart": async () => { if (client) await client.stop().catch(() => {}); await start(); },
+    "preempt.restart": async () => { for (const each of [client, beside]) if (each) await each.stop().catch(() => {}); await start(); },
   };
   for (const [name, run] of Object.entries(commands)) context.subscriptions.push(vscode.commands.registerCommand(name, run));
-  context.subscriptions.push(status);
+  context.subscriptions.push(status, vscode.window.registerUriHandler({ handleUri: openLink }));
   await start();
 }
 
 function deactivate() {
-  return client ? client.stop() : undefined;
+  return Promise.all([client, beside].filter(Boolean).map((each) => each.stop()));
 }
 
 module.exports = { activate, deactivate };

@@ -52,6 +52,12 @@ const BUG: u8 = 101;
 /// The answer could not be written.
 const LOST: u8 = 2;
 
+/// This command, to be started again by the page and the editor.
+#[cfg(any(feature = "lsp", feature = "serve"))]
+fn own_path() -> std::path::PathBuf {
+    std::env::current_exe().unwrap_or_else(|_| "preempt".into())
+}
+
 fn main() -> ExitCode {
     // Cargo and rustc start this program in their own places during a build of `preempt cargo`.
     if let Some(code) = preempt_cargo::play(std::env::args_os()) {
@@ -106,7 +112,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Lsp(arguments) => {
             // The editor ends its server by a signal, if it does not answer.
             terminal::end_at_once();
-            preempt_lsp::run(promela::attach(arguments.trust, Vec::new()))
+            preempt_lsp::run(promela::attach(arguments.trust, Vec::new()), own_path())
                 .map(|()| ExitCode::SUCCESS)
                 .map_err(|error| {
                     Failure::Input(format!("the connection to the editor was lost: {error}"))

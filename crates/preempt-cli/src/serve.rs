@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     let place = arguments.at.as_ref().map_or(String::new(), |path| format!("#path={path}"));
     let url = server.url() + &place;
     print(&format!(
-        "{url}\nPress Ctrl-C to stop. Anyone who knows this address can read the models.\n"
+        "{url}\nPress Ctrl-C to stop. This address lets everyone in: keep it to yourself.\n"
     ));
     if !arguments.no_open {
         open(&url);
@@ -54,9 +54,7 @@ fn origin(file: &Path, arguments: &ServeArguments) -> Result<Box<dyn Origin>, Fa
             );
             return Err(Failure::Input(message));
         }
-        let preempt = std::env::current_exe()
-            .map_err(|error| Failure::Input(format!("cannot find the command preempt: {error}")))?;
-        return Ok(Box::new(ProgramFile::new(file.to_path_buf(), preempt)));
+        return Ok(Box::new(ProgramFile::new(file.to_path_buf(), crate::own_path())));
     }
     (languages::of(file).origin)(file, arguments)
 }

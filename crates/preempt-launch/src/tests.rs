@@ -53,7 +53,7 @@ pub struct Test {
 pub fn tests(language: Language, text: &str) -> Vec<Test> {
     let tokens = tokens(text, language);
     match language {
-        Language::Rust => rust(&tokens, text.contains("preempt::")),
+        Language::Rust => rust(&tokens),
         Language::C | Language::CPlusPlus => {
             let word = |at: usize| tokens.get(at).map_or("", |(word, _)| *word);
             let mut depth = 0_i32;
@@ -68,7 +68,7 @@ pub fn tests(language: Language, text: &str) -> Vec<Test> {
     }
 }
 
-fn rust(tokens: &[(&str, u32)], has_facade: bool) -> Vec<Test> {
+fn rust(tokens: &[(&str, u32)]) -> Vec<Test> {
     let word = |at: usize| tokens.get(at).map_or("", |(word, _)| *word);
     let (mut found, mut modules) = (Vec::new(), Vec::<(&str, i32)>::new());
     let (mut depth, mut at) = (0_i32, 0);
@@ -103,7 +103,8 @@ fn rust(tokens: &[(&str, u32)], has_facade: bool) -> Vec<Test> {
                 if let Some(path) = attribute.take() {
                     let inside = modules.iter().map(|(module, _)| *module);
                     let name: Vec<&str> = inside.chain([word(at + 1)]).collect();
-                    let is_facade = path == "preempt::test" || path == "test" && has_facade;
+                    let is_facade =
+                        path == "preempt::test" || path == "test" && names_us(&tokens[at..]);
                     let kind = if is_facade { Kind::Facade } else { Kind::Plain };
                     found.push(Test { name: name.join("::"), line: tokens[at].1, kind });
                 }
@@ -113,6 +114,20 @@ fn rust(tokens: &[(&str, u32)], has_facade: bool) -> Vec<Test> {
         at += 1;
     }
     found
+}
+
+/// Whether the body of the function that begins here names the facade, as `preempt::check(|| …)` does.
+fn names_us(tokens: &[(&str, u32)]) -> bool {
+    let mut depth = 0_i32;
+    for (word, _) in tokens {
+        depth += i32::from(*word == "{") - i32::from(*word == "}");
+        match *word {
+            "preempt" => return true,
+            "}" if depth <= 0 => return false,
+            _ => {}
+        }
+    }
+    false
 }
 
 /// Words and marks with their lines.
@@ -208,7 +223,7 @@ mod inner {
     }
     #[cfg(test)]
     #[test]
-    fn beside() {}
+    fn beside() { preempt::check(|| { 1; }) }
 }
 #[test]
 fn outside() {}
@@ -217,7 +232,7 @@ fn outside() {}
             ("over_the_facade", 8, Kind::Facade),
             ("inner::tests::deep", 12, Kind::Plain),
             ("inner::beside", 16, Kind::Facade),
-            ("outside", 19, Kind::Facade),
+            ("outside", 19, Kind::Plain),
         ];
         assert_eq!(named(Language::Rust, text), expected.map(|(n, l, k)| (n.to_string(), l, k)));
         let plain = "#[test]\nfn alone() {}";

@@ -2,12 +2,13 @@
 
 use crate::boolean_fixes;
 use crate::boolean_names;
-use crate::checks::Answer;
+use crate::checks::{Answer, Language};
 use crate::document::Document;
 use crate::fixes::{Fix, Patient};
 use crate::format::format;
 use crate::format_boolean::format_boolean;
 use crate::names::{Names, names};
+use crate::programs;
 use crate::results::{Results, State};
 use crate::scan::{Kind, Token, scan};
 use crate::symbol::{Class, Symbol};
@@ -28,17 +29,23 @@ pub(crate) struct Known {
     /// Found when it is asked for: after most keys it is not.
     tokens: OnceLock<Vec<Token>>,
     names: OnceLock<Names>,
+    language: Language,
     is_boolean: bool,
 }
 
 impl Known {
-    pub(crate) fn new(text: String, is_boolean: bool) -> Self {
+    pub(crate) fn new(text: String, language: Language) -> Self {
         let document = Document::new(text);
-        Known { document, tokens: OnceLock::new(), names: OnceLock::new(), is_boolean }
+        let is_boolean = language == Language::Boolean;
+        Known { document, tokens: OnceLock::new(), names: OnceLock::new(), language, is_boolean }
     }
 
+    /// Of a program there are none: its names are known to the server of its language.
     fn tokens(&self) -> &[Token] {
-        self.tokens.get_or_init(|| scan(&self.document.text))
+        self.tokens.get_or_init(|| match self.language {
+            Language::Program(_) => Vec::new(),
+            Language::Promela | Language::Boolean => scan(&self.document.text),
+        })
     }
 
     fn names(&self) -> &Names {
@@ -90,9 +97,9 @@ impl Known {
             };
             actions.extend(fixes.into_iter().map(|fix| action(fix, Some(one))));
         }
-        let offers = match self.is_boolean {
-            true => Vec::new(),
-            false => patient.offers(self.document.offset(asked.range.start)),
+        let offers = match self.language {
+            Language::Boolean | Language::Program(_) => Vec::new(),
+            Language::Promela => patient.offers(self.document.offset(asked.range.start)),
         };
         actions.extend(offers.into_iter().map(|fix| action(fix, None)));
         actions
@@ -102,11 +109,18 @@ impl Known {
         self.names().at(self.document.offset(position))
     }
 
-    pub(crate) fn hover(&self, position: Position, last: Option<&Answer>) -> Option<Hover> {
+    pub(crate) fn hover(&self, uri: &Uri, position: Position, results: &Results) -> Option<Hover> {
         let markdown = |value: String, range: Range<usize>| Hover {
             contents: HoverContents::Markup(MarkupContent { kind: MarkupKind::Markdown, value }),
             range: Some(self.document.range(range)),
         };
+        if let Language::Program(_) = self.language {
+            let offset = self.document.offset(position);
+            let (range, word) = programs::word_at(&self.document.text, offset)?;
+            let of_this = results.all(uri.as_str()).filter(|a| a.task.text == self.document.text);
+            return Some(markdown(programs::hover(of_this, position.line + 1, word)?, range));
+        }
+        let last = results.last(uri.as_str());
         if let Some((range, symbol)) = self.symbol_at(position) {
             let Symbol { class, detail, .. } = &self.names().symbols[symbol];
             let values = range_of(detail).map_or(String::new(), |values| format!(", {values}"));
@@ -288,6 +302,9 @@ impl Known {
                 ..CompletionItem::default()
             })
             .collect();
+        if let Language::Program(_) = self.language {
+            return Vec::new();
+        }
         items.sort_by(|a, b| a.label.cmp(&b.label));
         items.dedup_by(|a, b| a.label == b.label);
         if self.is_boolean {
@@ -352,9 +369,10 @@ impl Known {
     }
 
     pub(crate) fn formatted(&self) -> Option<Vec<TextEdit>> {
-        let text = match self.is_boolean {
-            true => format_boolean(&self.document.text),
-            false => format(&self.document.text),
+        let text = match self.language {
+            Language::Boolean => format_boolean(&self.document.text),
+            Language::Promela => format(&self.document.text),
+            Language::Program(_) => return None,
         };
         let edit = |text| vec![TextEdit::new(self.document.whole(), text)];
         Some(if text == self.document.text { Vec::new() } else { edit(text) })
@@ -392,6 +410,14 @@ impl Known {
                 list.push(lens(place, title, "preempt.showTrace", property));
             }
         };
+        if let Language::Program(language) = self.language {
+            for test in programs::offered(language, &self.document.text) {
+                let line = self.document.line(test.line as usize - 1);
+                let place = self.document.offset(line.start)..self.document.offset(line.end);
+                check(&place, "check all schedules".into(), Some(&test.name));
+            }
+            return list;
+        }
         for symbol in &self.names().symbols {
             if symbol.class == Class::Property && symbol.scope_is_wide() {
                 check(&symbol.place, format!("check {}", symbol.name), Some(&symbol.name));
@@ -484,7 +510,7 @@ mod tests {
             if path.extension().is_none_or(|e| e != "pml") || !compiles(&text) {
                 continue;
             }
-            let known = Known::new(text.clone(), false);
+            let known = Known::new(text.clone(), Language::Promela);
             for symbol in
                 known.names().symbols.iter().filter(|s| s.name != "init" && s.name != "never")
             {

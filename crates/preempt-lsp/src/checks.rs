@@ -1,6 +1,7 @@
 //! Checks that an editor starts: on a thread of their own, of the text as it stands in the editor, with the answer
 //! kept for lenses, hovers and diagnostics.
 
+use crate::programs;
 use preempt_bool::Dialect;
 use preempt_core::{Claim, Trace, TraceStep, Verdict, counted};
 use preempt_promela::model::Attach;
@@ -9,13 +10,15 @@ use preempt_report::{Page, Source, change_words, page, remarks};
 use preempt_verify::promela::{Checker, Selection, Settings, select};
 use preempt_verify::{Control, Request, boolean};
 use serde_json::{Value, json};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// A check takes no longer than this; an editor is no place for long ones.
 const TIME: Duration = Duration::from_secs(60);
+/// What has to be compiled first has longer.
+const PROGRAM_TIME: Duration = Duration::from_secs(300);
 /// Nor more memory.
 const MEMORY: u64 = 2 << 30;
 /// Parsers and translations follow nested input by recursion.
@@ -38,23 +41,63 @@ pub(crate) struct Answer {
     pub(crate) claims: Result<Vec<Claim>, String>,
     /// Why properties may hold for a reason that was not intended.
     pub(crate) vacuous: Vec<String>,
+    /// The texts that executions point into.
+    pub(crate) sources: Vec<Source>,
+}
+
+/// What a check works with, besides its task.
+#[derive(Clone)]
+pub(crate) struct Tools {
+    /// How the C of models is compiled, if they are trusted.
+    pub(crate) attach: Option<Attach>,
+    /// The command `preempt`.
+    pub(crate) preempt: PathBuf,
+}
+
+/// The language of a text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Language {
+    Promela,
+    Boolean,
+    /// A program in another language, which has a server of its own.
+    Program(preempt_launch::Language),
+}
+
+/// The language of a file; one that is none of the others' is a Promela model.
+pub(crate) fn language_of(path: &str) -> Language {
+    let path = Path::new(path);
+    match preempt_launch::Language::of(path) {
+        Some(language) => Language::Program(language),
+        None if path.extension().is_some_and(|extension| extension == "bp") => Language::Boolean,
+        None => Language::Promela,
+    }
 }
 
 /// Starts a check; `done` is called with the answer, on the thread of the check.
 pub(crate) fn start(
     task: Task,
-    attach: Option<Attach>,
+    tools: Tools,
     interrupt: Arc<AtomicBool>,
     done: impl FnOnce(Answer) + Send + 'static,
 ) -> std::io::Result<()> {
     let work = move || {
-        let control = Control::new().time(TIME).interrupt(interrupt);
-        let run = std::panic::AssertUnwindSafe(|| check(&task, attach.as_ref(), &control));
+        let run = std::panic::AssertUnwindSafe(|| match language_of(&task.path) {
+            Language::Program(_) => {
+                let (claim, sources) =
+                    programs::check(&task, &tools.preempt, PROGRAM_TIME, &interrupt)?;
+                Ok((vec![claim], Vec::new(), sources))
+            }
+            _ => {
+                let control = Control::new().time(TIME).interrupt(interrupt.clone());
+                let (claims, vacuous) = check(&task, tools.attach.as_ref(), &control)?;
+                Ok((claims, vacuous, vec![task.source()]))
+            }
+        });
         let answer =
             std::panic::catch_unwind(run).unwrap_or_else(|_| Err("a bug in preempt".into()));
         done(match answer {
-            Ok((claims, vacuous)) => Answer { task, claims: Ok(claims), vacuous },
-            Err(problem) => Answer { task, claims: Err(problem), vacuous: Vec::new() },
+            Ok((claims, vacuous, sources)) => Answer { task, claims: Ok(claims), vacuous, sources },
+            Err(problem) => Answer::without(task, problem),
         });
     };
     std::thread::Builder::new().name("check".into()).stack_size(STACK).spawn(work).map(|_| ())
@@ -67,7 +110,7 @@ fn check(
     control: &Control<'_>,
 ) -> Result<(Vec<Claim>, Vec<String>), String> {
     let request = Request { memory: Some(MEMORY), ..Request::default() };
-    if is_boolean(&task.path) {
+    if language_of(&task.path) == Language::Boolean {
         let (program, _) = preempt_bool::parse(&task.text, &task.path, Dialect::Slam)
             .map_err(|_| "the program does not compile".to_string())?;
         let answer = boolean::check(&program, &boolean::Settings::default(), &request, control);
@@ -99,11 +142,18 @@ pub(crate) fn beside(including: &str, name: &str) -> std::io::Result<Vec<u8>> {
     std::fs::read(folder.join(name))
 }
 
-pub(crate) fn is_boolean(path: &str) -> bool {
-    Path::new(path).extension().is_some_and(|extension| extension == "bp")
+impl Task {
+    fn source(&self) -> Source {
+        Source { file: self.path.clone(), text: self.text.clone() }
+    }
 }
 
 impl Answer {
+    /// No check came about.
+    pub(crate) fn without(task: Task, problem: String) -> Self {
+        Answer { task, claims: Err(problem), vacuous: Vec::new(), sources: Vec::new() }
+    }
+
     /// For the program that asked.
     pub(crate) fn to_json(&self) -> Value {
         match &self.claims {
@@ -160,9 +210,8 @@ impl Answer {
     pub(crate) fn page(&self) -> Option<String> {
         let claims = self.claims.as_ref().ok()?;
         let claim = claims.iter().find(|claim| claim.violation.is_some()).or(claims.first())?;
-        let sources = [Source { file: self.task.path.clone(), text: self.task.text.clone() }];
         let title = self.task.path.rsplit('/').next().unwrap_or_default();
-        Some(page(&Page { title, claim, trace: None, sources: &sources, drawing: None }))
+        Some(page(&Page { title, claim, trace: None, sources: &self.sources, drawing: None }))
     }
 
     /// The values that a variable has along the counterexample, in order, without repetitions. `owner` is the process type

@@ -1,6 +1,6 @@
 //! Diagnostics: the compiler's own, with its codes, places and hints.
 
-use crate::checks::{Answer, beside, is_boolean};
+use crate::checks::{Answer, Language, beside, language_of};
 use crate::document::Document;
 use lsp_types::{
     CodeDescription, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, Location,
@@ -13,9 +13,10 @@ use preempt_promela::syntax::{self, ParseOptions, parse};
 
 /// What `preempt check` would say about a text, as far as it can be said without a search.
 pub(crate) fn diagnose(uri: &Uri, path: &str, document: &Document) -> Vec<Diagnostic> {
-    match is_boolean(path) {
-        true => boolean(path, document),
-        false => promela(uri, path, document),
+    match language_of(path) {
+        Language::Boolean => boolean(path, document),
+        Language::Promela => promela(uri, path, document),
+        Language::Program(_) => Vec::new(),
     }
 }
 

@@ -1,4 +1,5 @@
-//! Promela and Boolean programs in the editor: a language server over standard input and output.
+//! Promela, Boolean programs, and the schedules of Rust tests and C programs in the editor: a language server over standard
+//! input and output.
 //!
 //! Diagnostics are the compiler's ([`preempt_promela::syntax`], [`preempt_bool`]), so an editor says what `preempt
 //! check` says. Checks that the editor starts run on threads of their own (`checks`); their results stand in lenses, hovers and
@@ -21,6 +22,7 @@ mod format;
 mod format_boolean;
 mod meaning;
 mod names;
+mod programs;
 mod results;
 mod scan;
 mod symbol;
@@ -30,13 +32,14 @@ pub use format::format;
 pub use format_boolean::format_boolean;
 
 use answer::{COLOURS, Known};
-use checks::{Answer, Task, is_boolean};
+use checks::{Answer, Language, Task, Tools, language_of};
 use crossbeam_channel::{Receiver, Sender, select, unbounded};
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, RequestId, Response};
 use lsp_types::notification::{
-    DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, Notification as _,
+    DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, Exit, Notification as _,
     PublishDiagnostics,
 };
+use lsp_types::request::{Request as _, Shutdown};
 use lsp_types::{
     CodeActionParams, CodeLensOptions, CodeLensParams, CompletionOptions, CompletionParams,
     DidChangeTextDocumentParams, DidCloseTextDocumentParams, DidOpenTextDocumentParams,
@@ -52,26 +55,34 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Serves an editor over standard input and output until it says that it is over. Models with C are checked if it is said
-/// how their C is compiled.
-pub fn run(attach: Option<Attach>) -> Outcome<()> {
+/// how their C is compiled; `preempt` is the command that searches Rust tests and C programs.
+pub fn run(attach: Option<Attach>, preempt: PathBuf) -> Outcome<()> {
     let (connection, threads) = Connection::stdio();
-    serve(connection, attach)?;
+    serve(connection, attach, preempt)?;
     threads.join()?;
     Ok(())
 }
 
-/// Serves whoever is at the other end.
-pub fn serve(connection: Connection, attach: Option<Attach>) -> Outcome<()> {
-    let client = connection.initialize(serde_json::to_value(capabilities())?)?;
+/// Serves the editor at the other end.
+pub fn serve(connection: Connection, attach: Option<Attach>, preempt: PathBuf) -> Outcome<()> {
+    let (id, client) = connection.initialize_start()?;
+    // Beside the server of another language there is less to do.
+    let offered = match client["initializationOptions"]["programs"] == json!(true) {
+        true => for_programs(),
+        false => capabilities(),
+    };
+    connection.initialize_finish(id, json!({ "capabilities": offered }))?;
     let refreshes = &client["capabilities"]["workspace"]["codeLens"]["refreshSupport"];
     let (finish, finished) = unbounded();
     let mut server = Server {
         connection,
-        attach,
+        tools: Tools { attach, preempt },
         texts: HashMap::new(),
         changed: Vec::new(),
         results: Results::default(),
@@ -85,8 +96,22 @@ pub fn serve(connection: Connection, attach: Option<Attach>) -> Outcome<()> {
     served
 }
 
+/// How long the editor has to end the server once it has shut it down.
+const LAST_WORDS: Duration = Duration::from_secs(30);
+
 /// Checks that the editor may have running at once.
 const MOST_CHECKS: usize = 4;
+
+/// What is offered for Rust, C and C++: lenses, results as diagnostics, values. Names belong to the servers of those languages.
+/// The commands of the lenses are executed, but not registered: an editor that has this server twice has them already.
+fn for_programs() -> ServerCapabilities {
+    ServerCapabilities {
+        text_document_sync: Some(TextDocumentSyncCapability::Kind(TextDocumentSyncKind::FULL)),
+        hover_provider: Some(true.into()),
+        code_lens_provider: Some(CodeLensOptions { resolve_provider: None }),
+        ..ServerCapabilities::default()
+    }
+}
 
 fn capabilities() -> ServerCapabilities {
     ServerCapabilities {
@@ -124,8 +149,7 @@ fn capabilities() -> ServerCapabilities {
 
 struct Server {
     connection: Connection,
-    /// How the C of models is compiled, if they are trusted.
-    attach: Option<Attach>,
+    tools: Tools,
     texts: HashMap<String, Known>,
     /// Texts that changed since they were diagnosed.
     changed: Vec<Uri>,
@@ -167,8 +191,8 @@ impl Server {
                     }
                 }
                 Message::Request(request) => {
-                    if self.connection.handle_shutdown(&request)? {
-                        return Ok(());
+                    if request.method == Shutdown::METHOD {
+                        return self.shut_down(request.id);
                     }
                     let id = request.id.clone();
                     let answered = catch_unwind(AssertUnwindSafe(|| self.answer(&request)));
@@ -186,6 +210,18 @@ impl Server {
                 Message::Response(_) => {}
             }
         }
+    }
+
+    /// Waits for the editor to say `exit`. Answers to requests of ours may still be on their way.
+    fn shut_down(&self, id: RequestId) -> Outcome<()> {
+        self.connection.sender.send(Response::new_ok(id, Value::Null).into())?;
+        let end = Instant::now() + LAST_WORDS;
+        while let Ok(message) = self.connection.receiver.recv_deadline(end) {
+            if matches!(message, Message::Notification(last) if last.method == Exit::METHOD) {
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn note(&mut self, notification: Notification) {
@@ -218,7 +254,7 @@ impl Server {
     }
 
     fn keep(&mut self, uri: Uri, text: String) {
-        let known = Known::new(text, is_boolean(&path_of(&uri)));
+        let known = Known::new(text, language_of(&path_of(&uri)));
         self.texts.insert(uri.as_str().to_string(), known);
         if !self.changed.contains(&uri) {
             self.changed.push(uri);
@@ -231,8 +267,13 @@ impl Server {
             let path = path_of(&uri);
             let found = AssertUnwindSafe(|| diagnose::diagnose(&uri, &path, &known.document));
             let mut found = catch_unwind(found).unwrap_or_default();
-            let last = self.results.last(uri.as_str());
-            found.extend(last.into_iter().flat_map(|last| diagnose::found(last, &known.document)));
+            let answers: Vec<&Answer> = match language_of(&path) {
+                Language::Program(_) => self.results.all(uri.as_str()).collect(),
+                Language::Promela | Language::Boolean => {
+                    self.results.last(uri.as_str()).into_iter().collect()
+                }
+            };
+            found.extend(answers.into_iter().flat_map(|one| diagnose::found(one, &known.document)));
             self.publish(uri, found)?;
         }
         Ok(())
@@ -269,15 +310,13 @@ impl Server {
                 let (finish, waiting) = (self.finish.clone(), id.clone());
                 let task = Task { uri, path, text, property };
                 let failed = task.clone();
-                let started = checks::start(task, self.attach.clone(), flag, move |answer| {
+                let started = checks::start(task, self.tools.clone(), flag, move |answer| {
                     // If this fails, the answer is not waited for any more.
                     let _ = finish.send((waiting, answer));
                 });
                 if let Err(error) = started {
-                    let claims = Err(format!("cannot start the check: {error}"));
-                    let _ = self
-                        .finish
-                        .send((id.clone(), Answer { task: failed, claims, vacuous: Vec::new() }));
+                    let problem = format!("cannot start the check: {error}");
+                    let _ = self.finish.send((id.clone(), Answer::without(failed, problem)));
                 }
                 self.refresh_lenses();
                 None
@@ -338,8 +377,8 @@ impl Server {
                 let asked: HoverParams = read(params)?;
                 let TextDocumentPositionParams { text_document, position } =
                     asked.text_document_position_params;
-                let last = self.results.last(text_document.uri.as_str());
-                self.about(&text_document.uri, |known| json!(known.hover(position, last)))
+                let uri = text_document.uri;
+                self.about(&uri, |known| json!(known.hover(&uri, position, &self.results)))
             }
             "textDocument/definition" => {
                 let asked: GotoDefinitionParams = read(params)?;

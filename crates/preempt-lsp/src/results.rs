@@ -44,6 +44,13 @@ impl Results {
         self.known.get(self.last.get(uri)?)
     }
 
+    /// All that is known about a text.
+    pub(crate) fn all<'a>(&'a self, uri: &'a str) -> impl Iterator<Item = &'a Answer> {
+        let mut known: Vec<_> = self.known.iter().filter(|((of, _), _)| of == uri).collect();
+        known.sort_by_key(|((_, property), _)| property.clone());
+        known.into_iter().map(|(_, answer)| answer)
+    }
+
     /// A check begins. What is returned ends it when it is set; `None` if it is running already.
     pub(crate) fn begin(&mut self, uri: &str, property: Option<&str>) -> Option<Arc<AtomicBool>> {
         let question = question(uri, property);

@@ -17,7 +17,7 @@ const URI: &str = "file:///models/model.pml";
 impl Editor {
     fn new(text: &str) -> Self {
         let (ours, theirs) = Connection::memory();
-        std::thread::spawn(move || preempt_lsp::serve(theirs, None).unwrap());
+        std::thread::spawn(move || preempt_lsp::serve(theirs, None, "preempt".into()).unwrap());
         let mut editor =
             Editor { connection: ours, next: 0, diagnostics: Vec::new(), refreshed: 0 };
         let refresh = json!({ "workspace": { "codeLens": { "refreshSupport": true } } });

@@ -20,7 +20,8 @@ const URI: &str = "file:///models/model.pml";
 impl Editor {
     fn new() -> Self {
         let (ours, theirs) = Connection::memory();
-        let served = std::thread::spawn(move || preempt_lsp::serve(theirs, None).unwrap());
+        let served =
+            std::thread::spawn(move || preempt_lsp::serve(theirs, None, "preempt".into()).unwrap());
         let mut editor = Editor { connection: ours, served: Some(served), next: 0 };
         let told = editor.ask("initialize", json!({ "capabilities": {} }));
         assert!(told["capabilities"]["renameProvider"].is_object());

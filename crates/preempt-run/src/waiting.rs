@@ -39,7 +39,7 @@ fn wait(
         ("wake and lock again", None) => format!("for {} to be signalled", object()),
         ("recv", None) => format!("for {} to be posted", object()),
         ("leave", None) => format!("for others to arrive at {}", object()),
-        ("yield", None) => "in a loop for a change that nobody makes".into(),
+        ("yield", None) => "in a loop for a change that no thread makes".into(),
         (action, None) => format!("at {action} {}", object()),
     };
     Some(format!("{what}{place}"))

@@ -12,7 +12,7 @@ import { openPreferences, openState, showState, variablesInView } from "./state.
 import { checkEvent, offerOptions, openChecks, showProperties } from "./check.js";
 import { openText } from "./edit.js";
 import { openExport } from "./export.js";
-import { showAutomata, showGraph } from "./pictures.js";
+import { graphEvent, showAutomata, showGraph } from "./pictures.js";
 import { showChart } from "./chart.js";
 import { hasDrawing, showDrawing } from "./drawn.js";
 import { showCompare } from "./compare.js";
@@ -335,7 +335,7 @@ async function start() {
     nextView(by);
     $("tab-" + session.view).focus();
   });
-  const handlers = { changed: reload, disk: onDisk };
+  const handlers = { changed: reload, disk: onDisk, graph: graphEvent };
   listen((event) => (handlers[event.event] ?? checkEvent)(event), (connected) => {
     document.body.classList.toggle("lost", !connected);
     if (!connected) say("The server does not answer.", "bad");

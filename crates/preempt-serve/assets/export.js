@@ -24,6 +24,8 @@ export function openExport() {
 
 export function showExport() {
   $("export-list").querySelector("[data-form=trail]").parentElement.hidden = session.info?.kind !== "Promela model";
+  const { is_launched, recording } = session.info ?? {};
+  $("export-list").querySelector("[data-form=trace] + span").textContent = ` for preempt ${is_launched || recording ? "serve" : "replay"}`;
   $("export-dialog").showModal();
 }
 

@@ -1,12 +1,14 @@
 // Automata, and the reachable graph around the present state. The server says where everything goes.
-import { $, button, draw, laneClass, make } from "./dom.js";
+import { $, button, draw, grouped, laneClass, make, many } from "./dom.js";
 import { act, choicesHere, follow, session } from "./app.js";
-import { askAt, decode } from "./server.js";
+import { ask, askAt, decode } from "./server.js";
 
 const MOST_LABELS = 4;
 // Of more edges the labels cover each other: only those at the state that is pointed at are shown.
 const MOST_LABELLED = 60;
-let automaton = 0, levels = 3, merge = [];
+let automaton = 0, levels = 3, merge = [], seconds = 0.3, graphs = 0;
+// Other pages of the same server give numbers to their graphs, too.
+const own = Math.floor(Math.random() * 2 ** 40);
 
 function svg({ width, height, nodes, edges }, label, describe) {
   const picture = draw("svg", { class: "picture", viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": label });
@@ -42,6 +44,24 @@ function svg({ width, height, nodes, edges }, label, describe) {
 const LEAST = 0.03, MOST = 4, FINER = 1.25;
 let zoom = 1;
 
+/** The picture as a file, with the looks that it has here. */
+function save(picture) {
+  const looks = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font", "text-anchor"];
+  const copy = picture.cloneNode(true);
+  const from = [picture, ...picture.querySelectorAll("*")], to = [copy, ...copy.querySelectorAll("*")];
+  from.forEach((element, at) => {
+    const seen = getComputedStyle(element);
+    for (const look of looks) if (seen.getPropertyValue(look)) to[at].style.setProperty(look, seen.getPropertyValue(look));
+  });
+  copy.style.background = getComputedStyle(document.body).backgroundColor;
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  const address = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(copy)], { type: "image/svg+xml" }));
+  const link = make("a");
+  Object.assign(link, { href: address, download: `${session.info.name.split("/").pop().replace(/\.[^.]*$/, "")}.${session.view}.svg` });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+}
+
 /** Buttons, the wheel with Ctrl, and dragging: larger, smaller, whole, elsewhere. */
 function zoomable(bar, scroll, picture) {
   const [, , width, height] = picture.getAttribute("viewBox").split(" ").map(Number);
@@ -60,6 +80,7 @@ function zoomable(bar, scroll, picture) {
     one.setAttribute("aria-label", title);
     return one;
   };
+  bar.append(named("SVG", "Take the picture along", () => save(picture)));
   bar.append(named("−", "Smaller", () => set(zoom / FINER)), named("+", "Larger", () => set(zoom * FINER)), named("⤢", "The whole picture", whole));
   scroll.addEventListener("wheel", (event) => {
     if (!event.ctrlKey) return;
@@ -133,10 +154,34 @@ export const showAutomata = () => act(async () => {
   if (marked) scroll.scrollTo(marked.box[0] * zoom - scroll.clientWidth / 2, marked.box[1] * zoom - scroll.clientHeight / 2);
 });
 
+/** A graph that takes long: how far it is, and a way to have what there is. */
+function showWaiting(holder, number) {
+  const box = make("div", "bar waiting-graph");
+  box.dataset.number = String(number);
+  box.append(make("span", "soft", "looking for states …"));
+  // Not one after the other with all else: it is what all else waits for.
+  box.append(button("Cancel", () => ask("cancel", { graph: number })));
+  holder.prepend(box);
+}
+
+/** The server says how far a graph is. */
+export function graphEvent({ number, looked_at, drawn }) {
+  const words = document.querySelector(`.waiting-graph[data-number="${number}"] span`);
+  if (words) words.textContent = `${many(looked_at, "state")} looked at, ${grouped(drawn)} to be drawn`;
+}
+
 export const showGraph = () => act(async () => {
   const holder = $("graph");
   const here = choicesHere();
-  const picture = await askAt("graph", session.model, here, { levels, merge, trace: session.trace?.path ?? null });
+  const number = own + graphs++;
+  const waiting = setTimeout(() => showWaiting(holder, number), 400);
+  let picture;
+  try {
+    picture = await askAt("graph", session.model, here, { levels, merge, seconds, number, trace: session.trace?.path ?? null });
+  } finally {
+    clearTimeout(waiting);
+    holder.querySelector(".waiting-graph")?.remove();
+  }
   const bar = make("div", "bar");
   const label = make("label", "", "steps away ");
   const input = make("input");
@@ -159,7 +204,20 @@ export const showGraph = () => act(async () => {
     details.append(row);
   }
   bar.append(details);
-  bar.append(make("span", "soft", `${picture.nodes.length} ${merge.length ? "groups of states" : "states"}${picture.full ? "; there are more" : ""}`));
+  const time = make("label", "", "for at most "), times = make("select");
+  for (const value of [0.3, 3, 10, 60]) {
+    const option = make("option", "", `${value} s`);
+    option.value = String(value);
+    times.append(option);
+  }
+  times.value = String(seconds);
+  times.setAttribute("aria-label", "How long states are looked for");
+  times.addEventListener("change", () => { seconds = Number(times.value); showGraph(); });
+  time.append(times);
+  bar.append(time);
+  const missing = picture.cancelled ? "; cancelled, there are more" : picture.full ? "; there are more" : "";
+  const groups = merge.length ? `${many(picture.nodes.length, "group")} of ${many(picture.looked_at, "state")}` : many(picture.nodes.length, "state");
+  bar.append(make("span", "soft", groups + missing));
   const scroll = make("div", "scroll drawing");
   const drawing = svg(picture, "Reachable states", (node) => {
     const group = box(node, `node reach${node.level === 0 ? " here" : ""}${node.error ? " error" : ""}${node.marked ? " marked" : ""}${node.transient ? " transient" : ""}`);

@@ -4,11 +4,18 @@ import { redraw, session } from "./app.js";
 import { unreachedLines } from "./check.js";
 import { beginEdit, canEdit, editor, isEdited } from "./edit.js";
 
+// More processes at a line are only counted: the text stays where it is.
+const MOST_MARKS = 3;
 let built = null;
 const lines = new Map();
 const key = (file, line) => `${file}:${line}`;
 
-const KEYWORDS = new Set("active assert atomic bit bool break byte chan d_step do else empty enabled end eval false fi for full goto hidden if init inline int len ltl mtype nempty never nfull od of pid printf priority proctype provided run select short skip timeout true typedef unless unsigned xr xs abortif assume atomic_begin atomic_end begin call choose constrain dead decl elsif end_thread enforce return schoose start_thread then thread thread_local void while".split(" "));
+const WORDS = {
+  model: "active assert atomic bit bool break byte chan d_step do else empty enabled end eval false fi for full goto hidden if init inline int len ltl mtype nempty never nfull od of pid printf priority proctype provided run select short skip timeout true typedef unless unsigned xr xs abortif assume atomic_begin atomic_end begin call choose constrain dead decl elsif end_thread enforce return schoose start_thread then thread thread_local void while",
+  C: "auto bool break case char const continue default do double else enum extern float for goto if inline int long register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while class delete false namespace new private public template this true using virtual",
+  Rust: "as async await break const continue crate dyn else enum extern false fn for if impl in let loop match mod move mut pub ref return self Self static struct super trait true type unsafe use where while",
+};
+let keywords = new Set();
 const TOKENS = /(\/\*[\s\S]*?(?:\*\/|$)|\/\/.*|"(?:[^"\\]|\\.)*"?)|([A-Za-z_]\w*)|([\s\S])/g;
 
 /** A line of code as coloured pieces; `open` says whether a comment goes on from the line before. */
@@ -28,7 +35,7 @@ function colour(text, open, into) {
       flush();
       into.append(make("span", comment.startsWith('"') ? "string" : "comment", comment));
       still = comment.startsWith("/*") && !(comment.length > 3 && comment.endsWith("*/"));
-    } else if (word !== undefined && KEYWORDS.has(word)) {
+    } else if (word !== undefined && keywords.has(word)) {
       flush();
       into.append(make("span", "keyword", word));
     } else plain += word ?? other;
@@ -44,6 +51,8 @@ function build() {
   lines.clear();
   built = info;
   shownCoverage = undefined;
+  const language = info.kind?.startsWith("Rust") ? "Rust" : info.kind?.startsWith("C") ? "C" : "model";
+  keywords = new Set(WORDS[language].split(" "));
   if (info.mistakes.length) panel.append(mistakes(info.mistakes));
   if (isEdited()) {
     panel.append(editor(info.mistakes, rebuild));
@@ -146,12 +155,17 @@ export function showSource() {
     row.classList.add("at");
     if (!target || processes.some(({ pid }) => pid === last?.pid)) target = row;
     const marks = row.querySelector(".mark");
-    for (const { pid, name, can_move } of [...processes].sort((a, b) => a.pid - b.pid)) {
+    const named = processes.slice(0, count > MOST_MARKS ? MOST_MARKS - 1 : MOST_MARKS);
+    for (const { pid, name, can_move } of named.sort((a, b) => a.pid - b.pid)) {
       const mark = make("b", laneClass(pid) + (can_move ? "" : " waits"), String(pid));
       mark.title = `${name} ${can_move ? "is here" : "waits here"}`;
       marks.append(mark);
     }
-    if (count > processes.length) marks.append("…");
+    if (count > named.length) {
+      const more = make("i", "", `+${count - named.length}`);
+      more.title = `${count} processes are here`;
+      marks.append(more);
+    }
   }
   if (target && !isEdited()) reveal(target);
 }

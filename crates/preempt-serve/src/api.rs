@@ -31,6 +31,8 @@ const MOST_WATCHES: usize = 40;
 const MOST_STEPS: usize = 100_000;
 /// States that are searched for the nearest one.
 const MOST_STATES: usize = 300_000;
+/// Seconds that a graph may take.
+const LONGEST_GRAPH: f64 = 60.0;
 /// Levels of the graph around a state.
 const MOST_LEVELS: usize = 40;
 /// Bytes of bookmarks that are kept.
@@ -63,8 +65,10 @@ pub(crate) fn answer(
         "save" => files::save(explorer, &read(body)?),
         "check" => check(explorer, read(body)?),
         "cancel" => {
-            let Cancel { check } = read(body)?;
-            Ok(json!({ "was_running": explorer.cancel(check) }))
+            let Cancel { check, graph } = read(body)?;
+            let was_running = check.is_some_and(|check| explorer.cancel(check))
+                | graph.is_some_and(|graph| explorer.cancel_graph(graph));
+            Ok(json!({ "was_running": was_running }))
         }
         _ => Err(Refusal { status: 404, message: "unknown request".into() }),
     }
@@ -360,10 +364,7 @@ fn chart(explorer: &Explorer, asked: &At) -> Result<Value, Refusal> {
 /// The processes that take part, by id.
 fn lanes(system: &dyn System, walk: &Walk) -> Value {
     let name = |pid: usize| {
-        let id = preempt_core::ProcessId(u16::try_from(pid).unwrap_or(u16::MAX));
-        let alive = pid < system.process_count(walk.state());
-        let name =
-            if alive { system.process_name(walk.state(), id) } else { format!("process {pid}") };
+        let name = walk.name(system, pid);
         match walk.has_moved(pid) {
             true => json!({ "pid": pid, "name": name, "moves": true }),
             false => json!({ "pid": pid, "name": name }),
@@ -382,6 +383,10 @@ struct Graph {
     merge: Vec<String>,
     /// A counterexample to highlight.
     trace: Option<String>,
+    /// How long states may be looked for.
+    seconds: Option<f64>,
+    /// A number by which the page can cancel it, and recognises its progress.
+    number: Option<u64>,
 }
 
 /// The reachable graph around the end of a path.
@@ -391,14 +396,38 @@ fn around(explorer: &Explorer, asked: &Graph) -> Result<Value, Refusal> {
         Some(trace) => states_of(&mut loaded, &Route::whole(trace))?.into_iter().collect(),
         None => HashSet::new(),
     };
-    loaded.at(&asked.route, |system, walk, _| {
+    let subject = loaded.subject()?;
+    let walk = loaded.at(&asked.route, |system, walk, _| Ok(walk.copy(system, walk.len())))?;
+    // Others can look at the model while this takes its time.
+    drop(loaded);
+    let time = match asked.seconds {
+        Some(seconds) if seconds > 0.0 && seconds <= LONGEST_GRAPH => {
+            Duration::from_secs_f64(seconds)
+        }
+        Some(_) => return Err(Refusal::bad("the time for a graph is at most 60 seconds")),
+        None => graph::USUAL_TIME,
+    };
+    let number = asked.number;
+    let flag = number.map(|number| explorer.begin_graph(number)).unwrap_or_default();
+    let progress = |looked_at: usize, drawn: usize| {
+        let event = json!({
+            "event": "graph", "model": asked.model, "number": number, "looked_at": looked_at, "drawn": drawn,
+        });
+        explorer.notify(&event);
+    };
+    let mut picture = Value::Null;
+    subject.explore(&mut |system| {
         let levels = asked.levels.min(MOST_LEVELS);
         let kept = asked.route.kept().min(walk.len());
-        let what = graph::Around { levels, merge: &asked.merge, marked: &marked, kept };
+        let (merge, marked, progress) = (&asked.merge, &marked, &progress);
+        let limits = graph::Limits { time, cancel: &flag, progress };
+        let what = graph::Around { levels, merge, marked, kept, limits };
         let names = system.variables(walk.state()).into_iter().map(|(name, _)| name);
         let names = json!({ "variables": names.collect::<Value>() });
-        Ok(joined(graph::around(system, walk, &what), names))
-    })
+        picture = joined(graph::around(system, &walk, &what), names);
+    });
+    number.inspect(|number| explorer.end_graph(*number));
+    Ok(picture)
 }
 
 /// The states of the last part of a path, the one at its end included.
@@ -542,5 +571,7 @@ fn about(subject: &dyn Subject, asked: &Check) -> About {
 
 #[derive(Deserialize)]
 struct Cancel {
-    check: u64,
+    check: Option<u64>,
+    /// The number that the page gave to a graph.
+    graph: Option<u64>,
 }

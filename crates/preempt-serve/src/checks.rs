@@ -72,7 +72,8 @@ pub(crate) fn start(
             "event": event, "check": id, "model": model, "version": version, "asked": asked,
             "seconds": seconds, "results": results,
         });
-        explorer.keep(model, result.clone());
+        let is_program = subject.command(&question.property).is_some();
+        explorer.keep(model, result.clone(), is_program);
         explorer.notify(&result);
     };
     let thread = std::thread::Builder::new().name("check".into()).stack_size(STACK).spawn(work);

@@ -91,6 +91,8 @@ pub(crate) struct Explorer {
     events: broadcast::Sender<String>,
     running: Mutex<HashMap<u64, Running>>,
     next_check: AtomicU64,
+    /// Graphs in the making, by the numbers that pages gave them.
+    graphs: Mutex<HashMap<u64, Arc<AtomicBool>>>,
     options: OnceLock<SearchOptions>,
 }
 
@@ -151,6 +153,7 @@ impl Explorer {
             events: broadcast::channel(256).0,
             running: Mutex::default(),
             next_check: AtomicU64::new(1),
+            graphs: Mutex::default(),
             options: OnceLock::new(),
         }
     }
@@ -257,9 +260,13 @@ impl Explorer {
         self.checks().remove(&id);
     }
 
-    /// Keeps what a check has found for pages that are opened later.
-    pub(crate) fn keep(&self, model: usize, result: Value) {
+    /// Keeps what a check has found for pages that are opened later. Walks of programs are begun anew: there may be one
+    /// execution more to go along.
+    pub(crate) fn keep(&self, model: usize, result: Value, is_program: bool) {
         let Ok(mut loaded) = self.model(model) else { return };
+        if is_program {
+            loaded.walks.clear();
+        }
         loaded.results.push(result);
         let excess = loaded.results.len().saturating_sub(MOST_RESULTS);
         loaded.results.drain(..excess);
@@ -284,8 +291,29 @@ impl Explorer {
         flag.inspect(|flag| flag.store(true, Ordering::Relaxed)).is_some()
     }
 
-    /// Asks all checks to end.
+    /// The flag that ends a graph in the making.
+    pub(crate) fn begin_graph(&self, number: u64) -> Arc<AtomicBool> {
+        self.graphs().entry(number).or_default().clone()
+    }
+
+    /// A graph is made.
+    pub(crate) fn end_graph(&self, number: u64) {
+        self.graphs().remove(&number);
+    }
+
+    /// Asks a graph to end with what there is; false if it is made already.
+    pub(crate) fn cancel_graph(&self, number: u64) -> bool {
+        let flag = self.graphs().get(&number).cloned();
+        flag.inspect(|flag| flag.store(true, Ordering::Relaxed)).is_some()
+    }
+
+    fn graphs(&self) -> MutexGuard<'_, HashMap<u64, Arc<AtomicBool>>> {
+        self.graphs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks all checks and graphs to end.
     pub(crate) fn cancel_all(&self) {
+        self.graphs().values().for_each(|flag| flag.store(true, Ordering::Relaxed));
         self.checks().values().for_each(|known| known.flag.store(true, Ordering::Relaxed));
     }
 

@@ -7,13 +7,26 @@ use preempt_core::{Enabled, Outcome, ProcessId, System};
 use preempt_report::graph::{GraphEdge, GraphState, MOST_STATES, StateGraph};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// States that are looked at for a graph that is merged.
-const MOST_LOOKED_AT: usize = 20_000;
+/// Bytes of states that are kept for a graph that is merged.
+const MOST_BYTES: usize = 256 << 20;
 
-/// How long a graph may be in the making; what is not there by then is said to be missing.
-const LONGEST: Duration = Duration::from_millis(300);
+/// How long states are looked for unless it is said; what is not there by then is said to be missing.
+pub(crate) const USUAL_TIME: Duration = Duration::from_millis(300);
+
+/// How often it is said how far it is.
+const TELL_EVERY: Duration = Duration::from_millis(200);
+
+/// How long it may take.
+pub(crate) struct Limits<'a> {
+    pub(crate) time: Duration,
+    /// Ends it with what there is.
+    pub(crate) cancel: &'a AtomicBool,
+    /// Is told how many states were looked at, and how many are drawn.
+    pub(crate) progress: &'a dyn Fn(usize, usize),
+}
 
 /// Differences that are written into a state.
 const MOST_LINES: usize = 5;
@@ -28,6 +41,7 @@ pub(crate) struct Around<'a> {
     pub(crate) marked: &'a HashSet<Vec<u8>>,
     /// The paths of states leave out so many steps of the walk.
     pub(crate) kept: usize,
+    pub(crate) limits: Limits<'a>,
 }
 
 struct Node {
@@ -81,10 +95,15 @@ pub(crate) fn around(system: &dyn System, walk: &Walk, what: &Around<'_>) -> Val
         queue.push((here.to_vec(), first, 0, Vec::new()));
     }
     let (mut at, mut enabled) = (0, Enabled::new());
-    let begun = Instant::now();
-    while at < queue.len() && at < MOST_LOOKED_AT {
-        if begun.elapsed() > LONGEST {
+    let (begun, mut told, mut bytes) = (Instant::now(), Instant::now(), 0);
+    let limits = &what.limits;
+    while at < queue.len() && bytes < MOST_BYTES {
+        if begun.elapsed() > limits.time || limits.cancel.load(Ordering::Relaxed) {
             break;
+        }
+        if told.elapsed() > TELL_EVERY {
+            told = Instant::now();
+            (limits.progress)(at, nodes.len());
         }
         let (mut state, from, level, choices) = std::mem::take(&mut queue[at]);
         at += 1;
@@ -112,6 +131,7 @@ pub(crate) fn around(system: &dyn System, walk: &Walk, what: &Around<'_>) -> Val
                         full = true;
                         continue;
                     };
+                    bytes += 2 * next.len() + 4 * way.len();
                     known.insert(next.clone(), to);
                     queue.push((next, to, level + 1, way));
                     to
@@ -127,7 +147,10 @@ pub(crate) fn around(system: &dyn System, walk: &Walk, what: &Around<'_>) -> Val
         }
     }
     full |= at < queue.len();
-    draw(&walk.choices()[what.kept..], nodes, edges, full)
+    let mut picture = draw(&walk.choices()[what.kept..], nodes, edges, full);
+    picture["looked_at"] = json!(at);
+    picture["cancelled"] = json!(limits.cancel.load(Ordering::Relaxed));
+    picture
 }
 
 /// What is written into a state: the merged variables, or what differs from the present state.

@@ -11,6 +11,7 @@ use preempt_core::{
     Change, Enabled, Outcome, ProcessId, Step, Switch, SwitchCount, System, TraceStep,
     changes_between, describe_step,
 };
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -37,6 +38,8 @@ pub(crate) struct Walk {
     costs: Vec<SwitchCount>,
     /// How many steps each process took part in.
     moves: Vec<u32>,
+    /// The names of processes that have ended: no state at its end knows them.
+    ended: HashMap<usize, String>,
     /// The name of the walk, once it was asked for.
     trail: Option<u64>,
     state: Vec<u8>,
@@ -91,6 +94,7 @@ impl Walk {
             kept: Vec::new(),
             costs: Vec::new(),
             moves: Vec::new(),
+            ended: HashMap::new(),
             trail: None,
             state: Vec::new(),
             enabled: Enabled::new(),
@@ -131,6 +135,16 @@ impl Walk {
     pub(crate) fn cast(&self, system: &dyn System) -> impl Iterator<Item = usize> {
         let present = system.process_count(&self.state);
         (0..present.max(self.moves.len())).filter(move |pid| *pid < present || self.has_moved(*pid))
+    }
+
+    /// The name of a process of [`Walk::cast`].
+    pub(crate) fn name(&self, system: &dyn System, pid: usize) -> String {
+        let is_present = pid < system.process_count(&self.state);
+        match (is_present, self.ended.get(&pid), u16::try_from(pid)) {
+            (true, _, Ok(id)) => system.process_name(&self.state, ProcessId(id)),
+            (false, Some(name), _) => name.clone(),
+            _ => format!("process {pid}"),
+        }
     }
 
     /// Whether a process takes part in a step.
@@ -227,6 +241,10 @@ impl Walk {
         let before = self.state.clone();
         let outcome = system.apply(&mut self.state, step);
         self.steps.push(step);
+        let gone = system.process_count(&self.state)..system.process_count(&before);
+        for (pid, id) in gone.filter_map(|pid| Some((pid, ProcessId(u16::try_from(pid).ok()?)))) {
+            self.ended.insert(pid, system.process_name(&before, id));
+        }
         self.enabled.clear();
         match outcome {
             Outcome::Done => system.enabled(&mut self.state, &mut self.enabled),
@@ -253,6 +271,7 @@ impl Walk {
             kept: self.kept[..self.kept.len().min(length / STRIDE + 1)].to_vec(),
             costs: self.costs[..self.costs.len().min(length / STRIDE + 1)].to_vec(),
             moves: self.moves.clone(),
+            ended: self.ended.clone(),
             trail: None,
             state: self.state.clone(),
             enabled: self.enabled.clone(),

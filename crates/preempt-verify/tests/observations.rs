@@ -86,7 +86,7 @@ fn what_keeps_a_process_at_a_channel_is_named() {
     let other = "chan c = [1] of { byte }; active proctype P() { c!7; c?8 }";
     assert_eq!(keeps(other), ["`c?8` does not match what is in `c`: [7]"]);
     let alone = "chan c = [0] of { byte }; active proctype P() { if :: c!1 :: c?2 fi }";
-    assert_eq!(keeps(alone), ["nobody receives from `c`", "nobody sends to `c`"]);
+    assert_eq!(keeps(alone), ["no process receives from `c`", "no process sends to `c`"]);
     let own = "active proctype P() { chan c = [1] of { byte }; byte x = 3; c!7; d_step { x == 4 -> x++ } }";
     assert_eq!(keeps(own), ["the condition that the `d_step` begins with is false: x is 3"]);
 }

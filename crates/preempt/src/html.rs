@@ -24,7 +24,7 @@ pub(crate) fn render(name: &str, failure: &Failure, report: &Report) -> String {
 }
 
 fn one_line(message: &str) -> String {
-    message.lines().map(str::trim).collect::<Vec<_>>().join("; ")
+    message.lines().map(str::trim).collect::<Vec<_>>().join("; ").replace(":; ", ": ")
 }
 
 fn violation(failure: &Failure, report: &Report) -> Violation {

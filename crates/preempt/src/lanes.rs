@@ -204,7 +204,7 @@ impl<'a> ObjectNames<'a> {
                         && takes(event)
                 };
                 let site = evidence.events.iter().rev().find(takes).map(|e| e.operation.site);
-                site.map_or(String::new(), |site| format!(", who took it at {site}"))
+                site.map_or(String::new(), |site| format!(", taken at {site}"))
             };
             let why = match (action, waits.holder) {
                 (Action::Join, Some(target)) => format!("{} has not ended", name(target)),

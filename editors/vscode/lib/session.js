@@ -42,4 +42,25 @@ function commandLine(program, words, platform) {
   return [program, ...words].map(quote).join(" ");
 }
 
-module.exports = { check, summary, page, commandLine };
+/** Where the execution in a page fails, or null if it is no page of preempt. */
+function execution(page) {
+  const data = /<script type="application\/json" id="data">([\s\S]*?)<\/script>/.exec(page);
+  try {
+    const { failure } = JSON.parse(data[1]);
+    return { file: (failure && failure.file) || "", line: (failure && failure.line) || 1 };
+  } catch {
+    return null;
+  }
+}
+
+/** The files that a name in a page may mean: compilers name them relative to a folder above the page or of the workspace. */
+function candidates(file, page, folders) {
+  if (!file) return [];
+  if (file.startsWith("/")) return [file];
+  const above = page.split("/").slice(0, -1);
+  const list = folders.map((folder) => `${folder}/${file}`);
+  for (let length = above.length; length > 0; length--) list.push([...above.slice(0, length), file].join("/"));
+  return list;
+}
+
+module.exports = { check, summary, page, commandLine, execution, candidates };

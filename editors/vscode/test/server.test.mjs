@@ -2,8 +2,9 @@
 // editors use. PREEMPT names the command; EXAMPLES is a list of folders with models, separated by colons.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
@@ -16,7 +17,7 @@ const session = require("../lib/session.js");
 const program = process.env.PREEMPT || "preempt";
 
 /** A started server with a client at the other end. */
-async function serve() {
+async function serve(initializationOptions = {}) {
   const child = spawn(program, ["lsp"], { stdio: ["pipe", "pipe", "inherit"] });
   const connection = protocol.createMessageConnection(new protocol.StreamMessageReader(child.stdout), new protocol.StreamMessageWriter(child.stdin));
   const waiting = new Map(), seen = new Map();
@@ -30,7 +31,7 @@ async function serve() {
   connection.onRequest(protocol.CodeLensRefreshRequest.type, () => { refreshed++; return null; });
   connection.listen();
   const { capabilities } = await connection.sendRequest(protocol.InitializeRequest.type, {
-    processId: process.pid, rootUri: null, capabilities: { workspace: { codeLens: { refreshSupport: true } } },
+    processId: process.pid, rootUri: null, initializationOptions, capabilities: { workspace: { codeLens: { refreshSupport: true } } },
   });
   await connection.sendNotification(protocol.InitializedNotification.type, {});
   return {
@@ -97,6 +98,71 @@ test("quick fixes are offered for what the compiler says", async () => {
   for (const wanted of ["write `x = x + 2`", "rewrite it as a loop (`do`) of Promela", "declare `y` in p", "declare `y` for all processes"]) {
     assert.ok(titles.includes(wanted), `${wanted} in ${titles}`);
   }
+  await server.stop();
+});
+
+const ACCOUNT = `#include <pthread.h>
+#include <assert.h>
+
+static int balance;
+
+static void *deposit(void *unused) {
+    balance = balance + 10;
+    return 0;
+}
+
+int main(void) {
+    pthread_t a, b;
+    pthread_create(&a, 0, deposit, 0);
+    pthread_create(&b, 0, deposit, 0);
+    pthread_join(a, 0);
+    pthread_join(b, 0);
+}
+`;
+
+test("a C program is searched from the lens over its main, and its race stands at its line", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "preempt-account-"));
+  const server = await serve({ programs: true });
+  try {
+    for (const other of ["renameProvider", "completionProvider", "documentSymbolProvider", "definitionProvider"]) assert.equal(server.capabilities[other], undefined, other);
+    const path = join(folder, "account.c"), uri = pathToFileURL(path).href, textDocument = { uri };
+    assert.deepEqual(await server.open(uri, "c", ACCOUNT), []);
+    const lenses = () => server.connection.sendRequest(protocol.CodeLensRequest.type, { textDocument });
+    const [lens] = await lenses();
+    assert.deepEqual([lens.command.title, lens.range.start.line], ["check all schedules", 10]);
+    // Nothing but what was saved is compiled.
+    const nothing = server.diagnostics(uri);
+    assert.match((await session.check(server.send, ...lens.command.arguments)).text, /save the file first/);
+    assert.deepEqual(await nothing, []);
+    writeFileSync(path, ACCOUNT);
+    const found = server.diagnostics(uri);
+    const result = await session.check(server.send, ...lens.command.arguments);
+    assert.match(result.text, /data race: deposit 1 writes balance/);
+    const [race] = await found;
+    assert.match(race.message, /data race/);
+    assert.equal(race.range.start.line, 6);
+    const after = await lenses();
+    assert.match(after[0].command.title, /^check all schedules: ✗ violated: 0 preemptions, 2 steps/);
+    assert.equal(after[1].command.command, "preempt.showTrace");
+    assert.match(await session.page(server.send, ...after[1].command.arguments), /data race/);
+    const hover = await server.connection.sendRequest(protocol.HoverRequest.type, { textDocument, position: { line: 6, character: 6 } });
+    assert.match(hover.contents.value, /In the failing execution of main:[\s\S]*step 1, deposit 1/);
+    const rust = pathToFileURL(join(folder, "lib.rs")).href;
+    await server.open(rust, "rust", "#[preempt::test]\nfn adds() {}\n\n#[test]\nfn other() {}\n");
+    const over = await server.connection.sendRequest(protocol.CodeLensRequest.type, { textDocument: { uri: rust } });
+    assert.deepEqual(over.map(({ range, command }) => [range.start.line, command.arguments[1]]), [[1, "adds"]]);
+    await server.stop();
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test("Boolean programs are formatted", async () => {
+  const server = await serve();
+  const uri = "file:///tmp/gate.bp";
+  await server.open(uri, "boolean-program", "decl x;\nvoid main() begin\nx := T;\nend\n");
+  const edits = await server.connection.sendRequest(protocol.DocumentFormattingRequest.type, { textDocument: { uri }, options: { tabSize: 2, insertSpaces: true } });
+  assert.equal(edits[0].newText, "decl x;\nvoid main() begin\n  x := T;\nend\n");
   await server.stop();
 });
 

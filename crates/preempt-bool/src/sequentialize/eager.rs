@@ -88,7 +88,7 @@ fn context_switch(t: &Translation<'_>, last: &str) -> FunctionDef {
 }
 
 fn main(t: &Translation<'_>, goal: &str, last: &str, target: Option<&str>) -> FunctionDef {
-    let mut body = vec![note("guess who runs when; the boundaries are arbitrary already")];
+    let mut body = vec![note("guess which thread runs when; the boundaries are arbitrary already")];
     body.push(set(&[goal.to_string()], vec![Expr::truth(false)]));
     body.push(set(&t.schedule, t.schedule.iter().map(|_| Expr::any()).collect()));
     let threads = t.program.threads.len() as u64;

@@ -147,7 +147,7 @@ fn start(t: &Translation<'_>, ic: &str, c: usize) -> Vec<Statement> {
 fn forget(t: &Translation<'_>) -> Vec<Statement> {
     let k = t.switches;
     let other = |i: usize| equal(&t.schedule[i], Expr::variable(&t.schedule[k])).not();
-    let mut body = vec![note("nobody will read the boundaries of other threads any more")];
+    let mut body = vec![note("the boundaries of other threads are not read any more")];
     for i in 1..k {
         let unused = Expr::all([other(i - 1), other(i)]);
         let values: Vec<Expr> = t.shared.iter().map(|(_, ty)| zero(*ty)).collect();

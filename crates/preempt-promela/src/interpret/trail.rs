@@ -195,7 +195,7 @@ impl Interpreter {
         }
         match sender {
             Some((at, _)) => {
-                Err(TrailError { line: at + 1, message: "nobody receives this message".into() })
+                Err(TrailError { line: at + 1, message: "no process receives this message".into() })
             }
             None => Ok(trail),
         }

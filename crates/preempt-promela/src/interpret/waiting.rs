@@ -136,7 +136,7 @@ impl Kept<'_> {
         self.needs.push(Need::Use(self.objects.channel_number(channel.id), End::Receive));
         let name = self.interpreter.channel_name(self.view.state, channel.id);
         match channel.is_rendezvous() {
-            true => self.say(format!("nobody receives from `{name}`")),
+            true => self.say(format!("no process receives from `{name}`")),
             false => {
                 let content = self.interpreter.queue(self.view.state, channel);
                 self.say(format!("`{name}` is full: {content}"));
@@ -149,7 +149,7 @@ impl Kept<'_> {
         self.needs.push(Need::Use(self.objects.channel_number(channel.id), End::Send));
         let name = self.interpreter.channel_name(self.view.state, channel.id);
         if channel.is_rendezvous() {
-            self.say(format!("nobody sends to `{name}`"));
+            self.say(format!("no process sends to `{name}`"));
         } else if channel.length(self.view.state) == 0 {
             self.say(format!("`{name}` is empty"));
         } else {

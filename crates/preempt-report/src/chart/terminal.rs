@@ -67,7 +67,7 @@ fn list(chart: &Chart, cast: &Cast, look: &Look) -> String {
     for message in &chart.messages {
         let end = |event: Option<Event>| match event {
             Some(event) => format!("{} at {}", cast.label(event.pid), event.step + 1),
-            None => "nobody".into(),
+            None => "no process".into(),
         };
         let text =
             format!("{} -> {}: {}", end(message.sent), end(message.received), message.label());

@@ -354,8 +354,10 @@ impl Describe for Executions {
     }
 
     fn process_name(&self, state: &[u8], process: ProcessId) -> String {
-        match self.shown(state) {
-            Some((failing, inner)) => failing.recorded.process_name(&inner, process),
+        let shown = self.shown(state);
+        match shown.as_ref().and_then(|(failing, _)| failing.recorded.name(process)) {
+            Some(name) => name.to_string(),
+            None if process.index() == 0 => "main".into(),
             None => format!("thread {process}"),
         }
     }

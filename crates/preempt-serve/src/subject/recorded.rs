@@ -114,6 +114,12 @@ impl Recorded {
         self.execution.trace.steps.len()
     }
 
+    /// The name of a process, if it is known.
+    pub(super) fn name(&self, process: ProcessId) -> Option<&str> {
+        let name = self.names.get(&process.index()).filter(|name| !name.is_empty());
+        name.or_else(|| self.execution.names.get(&process.index())).map(String::as_str)
+    }
+
     /// The texts that its steps point into.
     pub(super) fn texts(&self) -> &[Source] {
         &self.execution.sources
@@ -203,10 +209,7 @@ impl Describe for Recorded {
     }
 
     fn process_name(&self, _state: &[u8], process: ProcessId) -> String {
-        let name = self.names.get(&process.index()).filter(|name| !name.is_empty());
-        name.or_else(|| self.execution.names.get(&process.index()))
-            .cloned()
-            .unwrap_or_else(|| format!("process {process}"))
+        self.name(process).map_or_else(|| format!("process {process}"), str::to_string)
     }
 
     fn describe(&self, _state: &[u8], step: Step) -> (String, u32, String) {

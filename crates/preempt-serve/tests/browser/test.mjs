@@ -399,7 +399,7 @@ async function failingTest() {
   const waiting = report.locator("#waiting li");
   await waiting.first().waitFor();
   assert.equal(await waiting.count(), 2);
-  const waits = /waits since step \d+[\s\S]*\.lock at [\s\S]*failing\.rs:\d+:\d+: held by .*, who took it at .*failing\.rs:\d+[\s\S]*could change that/;
+  const waits = /waits since step \d+[\s\S]*\.lock at [\s\S]*failing\.rs:\d+:\d+: held by .*, taken at .*failing\.rs:\d+[\s\S]*could change that/;
   for (const text of await waiting.allInnerTexts()) assert.match(text, waits);
   await picture(report, "test-deadlock");
   await report.close();
@@ -410,7 +410,7 @@ async function failingTest() {
   await page.locator(".verdict-line.bad").first().waitFor();
   assert.match(await text(page, ".verdict-line.bad"), /deadlock/i);
   assert.match(await text(page, "#cost"), /1 preemption /);
-  assert.equal(await page.locator(".process .reason").filter({ hasText: /held by .*, who took it at/ }).count(), 2);
+  assert.equal(await page.locator(".process .reason").filter({ hasText: /held by .*, taken at/ }).count(), 2);
   assert.match(await text(page, ".row.here"), /lock/);
   assert.equal(await page.locator(".step-choice").count(), 0);
   // Back to the start, where there is one way on: the recorded one.
@@ -496,6 +496,38 @@ async function crowd() {
 }
 
 const property = (page, label) => page.locator("#properties li", { hasText: label });
+
+/** A graph with a limit of its own: it says how far it is, and is cancelled at once, on the server as well. */
+async function longGraph() {
+  const page = await open(SLOW);
+  await page.locator("#tab-graph").click();
+  await page.locator("#graph svg").waitFor();
+  await page.locator("#graph summary").click();
+  await page.locator("#graph .merge label", { hasText: /^a$/ }).locator("input").check();
+  await page.locator("#graph span", { hasText: /groups? of/ }).waitFor();
+  await page.locator("#graph input[type=number]").evaluate((field) => { field.value = "40"; field.dispatchEvent(new Event("change")); });
+  await page.locator("#graph span", { hasText: /groups? of/ }).waitFor();
+  await page.getByLabel("How long states are looked for").selectOption("60");
+  await page.locator(".waiting-graph span", { hasText: /states looked at, \d+ to be drawn/ }).waitFor();
+  const begun = performance.now();
+  await page.locator(".waiting-graph button", { hasText: "Cancel" }).click();
+  await page.locator("#graph span", { hasText: "cancelled, there are more" }).waitFor();
+  timings.push(["a graph is cancelled", performance.now() - begun]);
+  assert.equal(await page.locator(".waiting-graph").count(), 0);
+  assert.equal(await page.getByLabel("How long states are looked for").inputValue(), "60");
+  // The picture is taken along as it looks.
+  await page.getByLabel("How long states are looked for").selectOption("0.3");
+  await page.locator("#graph span", { hasText: /groups? of/ }).waitFor();
+  const [saved] = await Promise.all([page.waitForEvent("download"), page.locator("#graph button", { hasText: "SVG" }).click()]);
+  assert.equal(saved.suggestedFilename(), "slow.graph.svg");
+  assert.match(readFileSync(await saved.path(), "utf8"), /^<svg [\s\S]*fill: rgb/);
+  // The model is not held up meanwhile.
+  await page.getByLabel("How long states are looked for").selectOption("3");
+  const other = await open(SLOW);
+  await press(other, ["1"], "1 of 1");
+  await other.close();
+  await page.close();
+}
 
 /** The list of properties: one button for all, results that stay, coverage in the source. */
 async function properties() {
@@ -679,7 +711,7 @@ async function editing() {
 }
 
 try {
-  for (const scenario of [keyboardOnly, history, byHand, drawn, checks, properties, booleanProgram, variables, exports, editing, pictures, reloads, otherReaders, failingTest, hostile, options, crowd]) {
+  for (const scenario of [keyboardOnly, history, byHand, drawn, checks, properties, booleanProgram, variables, exports, editing, pictures, longGraph, reloads, otherReaders, failingTest, hostile, options, crowd]) {
     await scenario();
     console.log(`ok ${scenario.name}`);
   }
