@@ -14,8 +14,8 @@
 //! **Invariant:** each process is run from a state once, in the bucket in which that is possible first. So what is counted is
 //! the same in whatever order states are expanded and visits arrive.
 
-use super::kernel::{FIRST_NUMBER, NEXT_NUMBER, counter, field};
-use super::layout::{Counter, Field, MOST_MOVERS, PEEK, REST};
+use super::layout::{Counter, Field, MOST_MOVERS, PEEK, REST, counter, field};
+use super::range::{FIRST_NUMBER, NEXT_NUMBER};
 use preempt_core::engine::SuccessorHeader;
 use std::mem::offset_of;
 

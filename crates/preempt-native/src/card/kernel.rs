@@ -9,7 +9,8 @@
 //! is not coherent (`ld.global.cg`), and the address of the state depends on it.
 
 use super::bounded;
-use super::layout::{Counter, Field, GROUP_WORDS, GROUPS};
+use super::layout::{Counter, Field, GROUP_WORDS, GROUPS, counter, field};
+use super::range::{FIRST_NUMBER, NEXT_NUMBER};
 use crate::execute::workspace::{HEADER, Workspace};
 use crate::generate::ptx::{ALIGNMENT, Callee, LOOP, TABLES, call_text, copy_text};
 use preempt_core::engine::SuccessorHeader;
@@ -41,17 +42,6 @@ pub(super) struct Kernel<'a> {
 /// notices circles.
 const MOST_INNER: u32 = 1 << 12;
 
-/// The number of the first state that a thread looks at, and how far apart those are that it does.
-pub(super) const FIRST_NUMBER: &str = "\tmov.u32 narrow, %ctaid.x;\n\tmov.u32 bits, %ntid.x;\n\tmul.wide.u32 wide, narrow, bits;\n\
-    \tadd.s64 number, number, wide;\n\tmov.u32 narrow, %tid.x;\n\tcvt.u64.u32 wide, narrow;\n\tadd.s64 number, number, wide;\n\
-    \tmov.u32 narrow, %nctaid.x;\n\tmul.wide.u32 step, narrow, bits;\n";
-
-/// Leads to `$DONE` behind the last state, and to `$SKIP` where a number is dead.
-pub(super) const NEXT_NUMBER: &str = "$STATE:\n\tsetp.ge.u64 test, number, end;\n\t@test bra $DONE;\n\
-    \tshr.u64 wide, number, 5;\n\tshl.b64 wide, wide, 2;\n\tadd.s64 place, dead, wide;\n\tld.global.b32 bits, [place+0];\n\
-    \tcvt.u32.u64 narrow, number;\n\tand.b32 narrow, narrow, 31;\n\tshr.u32 bits, bits, narrow;\n\tand.b32 bits, bits, 1;\n\
-    \tsetp.ne.s32 test, bits, 0;\n\t@test bra $SKIP;\n";
-
 /// States of so many words are hashed and compared without a loop.
 const UNROLLED: u32 = 16;
 
@@ -60,14 +50,6 @@ const MOST_PROBES: u32 = 4096;
 
 const START: u64 = 0x9e37_79b9_7f4a_7c15;
 const FACTOR: u64 = 0xa076_1d64_78bd_642f;
-
-pub(super) fn field(field: Field) -> u32 {
-    8 * field as u32
-}
-
-pub(super) fn counter(counter: Counter) -> u32 {
-    8 * counter as u32
-}
 
 /// The hash of a state as the card computes it.
 pub(super) fn hash_of(state: &[u8]) -> u64 {

@@ -92,3 +92,13 @@ pub const EXPAND: &str = "expand";
 pub const COMMIT: &str = "commit";
 /// The name of the kernel that puts states into a new index.
 pub const REBUILD: &str = "rebuild";
+
+/// How many bytes into the block of parameters a word lies.
+pub(super) fn field(field: Field) -> u32 {
+    8 * field as u32
+}
+
+/// How many bytes into the counters a word lies.
+pub(super) fn counter(counter: Counter) -> u32 {
+    8 * counter as u32
+}

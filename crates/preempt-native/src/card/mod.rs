@@ -9,6 +9,7 @@ mod bounded;
 mod helpers;
 mod kernel;
 mod layout;
+mod range;
 mod tables;
 
 pub use layout::{
