@@ -68,21 +68,26 @@ mod plan;
 #[path = "../../crates/preempt-check/src/preemptions.rs"]
 mod preemptions;
 #[path = "../../crates/preempt-check/src/property/mod.rs"]
-pub mod property;
+mod property;
 #[path = "../../crates/preempt-check/src/reduce/mod.rs"]
 mod reduce;
+#[path = "../../crates/preempt-check/src/remote.rs"]
+mod remote;
 #[path = "../../crates/preempt-check/src/search/mod.rs"]
-pub mod search;
+mod search;
 #[path = "../../crates/preempt-check/src/store/mod.rs"]
-pub mod store;
+mod store;
 
-pub use answer::{Answer, Assertions, Counterexample, Covered, Finding, conclude, time_to_show};
-pub use budget::{Budget, Phase, Progress, available_memory};
-pub use check::{Check, clamp_threads};
-pub use options::{Compatibility, Options, Reduction, Sampler, Search, Storage};
-pub use plan::{Executor, Frontier, Plan, plan_infinite};
-pub use preemptions::Preemptions;
-pub use search::{Simplest, simplest};
+pub(crate) use answer::{
+    Answer, Assertions, Counterexample, Covered, Finding, conclude, time_to_show,
+};
+pub(crate) use budget::{Budget, Phase, Progress, available_memory};
+pub(crate) use check::{Check, clamp_threads};
+pub(crate) use options::{Compatibility, Options, Reduction, Sampler, Search, Storage};
+pub(crate) use plan::{Executor, Frontier, Plan, plan_infinite};
+pub(crate) use preemptions::Preemptions;
+pub(crate) use remote::RemoteSearch;
+pub(crate) use search::{Simplest, simplest};
 
 pub mod searches;
 pub mod stores;

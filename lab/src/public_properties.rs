@@ -63,10 +63,10 @@ impl Property {
 
 /// One search by one tool.
 #[derive(Clone, Copy)]
-struct Search {
-    violated: bool,
-    states: u64,
-    seconds: f64,
+pub(crate) struct Search {
+    pub(crate) violated: bool,
+    pub(crate) states: u64,
+    pub(crate) seconds: f64,
 }
 
 /// A property of a model by both tools.
@@ -121,7 +121,7 @@ pub(crate) fn run(options: &Options) -> Result<String> {
 }
 
 /// The models below a folder, each text once.
-fn collect(folder: &Path, models: &mut Vec<PathBuf>) -> Result<()> {
+pub(crate) fn collect(folder: &Path, models: &mut Vec<PathBuf>) -> Result<()> {
     let mut seen = std::collections::HashSet::new();
     let mut folders = vec![folder.to_path_buf()];
     while let Some(folder) = folders.pop() {

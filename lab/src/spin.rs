@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+/// In seconds.
+const LONGEST_COMPILATION: &str = "40";
+
 /// What one run of a verifier printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Numbers {
@@ -90,9 +93,10 @@ fn build(file: &str, spin: &str, gcc: &str, number: usize) -> Option<PathBuf> {
     };
     let mut generate = words(spin);
     generate.extend(["-a", file.file_name()?.to_str()?]);
-    let mut compile = vec!["-O2", "-w", "-o", "pan", "pan.c"];
+    // Some verifiers take minutes to compile.
+    let mut compile = vec![LONGEST_COMPILATION, "gcc", "-O2", "-w", "-o", "pan", "pan.c"];
     compile.extend(words(gcc));
-    (succeeds("spin", generate) && succeeds("gcc", compile)).then_some(folder)
+    (succeeds("spin", generate) && succeeds("timeout", compile)).then_some(folder)
 }
 
 /// A folder of this run.

@@ -10,6 +10,7 @@ mod dependencies;
 mod excerpts;
 mod imports;
 mod setup;
+mod suites;
 mod tidy;
 mod words;
 
@@ -59,21 +60,17 @@ fn test(root: &Path) -> Result<()> {
         .args(["doc", "--workspace", "--no-deps"])
         .env("RUSTDOCFLAGS", "-D warnings")
         .current_dir(root))?;
-    // One failure does not hide the others.
-    let arguments = ["test", "--workspace", "--no-fail-fast"];
-    println!("$ cargo {}", arguments.join(" "));
     let skips = std::env::temp_dir().join(format!("preempt-skips-{}", std::process::id()));
-    let mut command = Command::new("cargo");
-    command.args(arguments).env("PREEMPT_SKIPS", &skips).current_dir(root);
+    let mut variables = vec![("PREEMPT_SKIPS", skips.clone().into_os_string())];
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain([setup::assembler_folder(root)]);
     if let Ok(path) = std::env::join_paths(folders) {
-        command.env("PATH", path);
+        variables.push(("PATH", path));
     }
     if missing.is_empty() {
-        command.env("PREEMPT_PEERS", "required");
+        variables.push(("PREEMPT_PEERS", "required".into()));
     }
-    let tested = run(&mut command);
+    let tested = suites::run(root, &variables);
     report_skips(&missing, &skips);
     tested
 }

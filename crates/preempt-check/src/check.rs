@@ -3,7 +3,6 @@
 use crate::budget::{available_memory_beside, threads_that_fit};
 use crate::coverage::{field_bits, in_bits, lossy_in_parallel, misses, omissions, weaken};
 use crate::plan::{Executor, Frontier, Plan, is_bounded, plan};
-use crate::search::partitioned::RemoteSearch;
 use crate::search::{
     breadth_first, by_buckets, depth_first, iterative_depth, longest_of_a_few, parallel,
     parallel_adaptive, simplify, swarm, with_counts,
@@ -15,8 +14,8 @@ use crate::store::concurrent::exact::SharedExact;
 use crate::store::concurrent::tree::SharedTree;
 use crate::store::{Adaptive, Compact, Exact, Store, Tree, note_tree};
 use crate::{
-    Answer, Budget, Compatibility, Covered, Finding, Options, Phase, Progress, Reduction, Search,
-    Storage, conclude, time_to_show,
+    Answer, Budget, Compatibility, Covered, Finding, Options, Phase, Progress, Reduction,
+    RemoteSearch, Search, Storage, conclude, time_to_show,
 };
 use preempt_core::{Stop, System};
 use std::sync::atomic::AtomicBool;

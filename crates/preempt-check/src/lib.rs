@@ -8,12 +8,15 @@ mod answer;
 mod budget;
 mod check;
 mod coverage;
+#[doc(hidden)]
+pub mod engine;
 mod options;
 mod plan;
 mod platform;
 mod preemptions;
 pub mod property;
 mod reduce;
+mod remote;
 pub mod search;
 pub mod store;
 
@@ -25,4 +28,5 @@ pub use check::{Check, clamp_threads, search_here};
 pub use options::{Compatibility, Options, Reduction, Sampler, Search, Storage};
 pub use plan::{Executor, Frontier, Plan, plan_infinite};
 pub use preemptions::Preemptions;
+pub use remote::RemoteSearch;
 pub use search::{Simplest, simplest};

@@ -8,8 +8,8 @@ use std::time::Duration;
 /// The order of exploration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Search {
-    /// Breadth-first where nothing gains by a stack, depth-first otherwise: with reduction, and
-    /// with stores that do not keep the states.
+    /// Breadth-first where nothing gains by a stack, depth-first otherwise: with reduction, with
+    /// stores that do not keep the states, and where any violation will do.
     #[default]
     Auto,
     /// Depth-first, in the order in which the system lists its steps.

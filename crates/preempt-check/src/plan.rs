@@ -222,6 +222,8 @@ fn frontier(options: &Options) -> Frontier {
         // A stack lets reduction skip more than a queue does, and remembers the way back where
         // the store does not keep the states.
         Search::Auto if options.reduction != Reduction::None || is_lossy => Frontier::Stack,
+        // Any violation will do, and a deep one is found sooner by a stack.
+        Search::Auto if takes_any(options) => Frontier::Stack,
         Search::Auto => Frontier::Levels,
     }
 }
@@ -231,12 +233,17 @@ fn needs_stack(options: &Options) -> bool {
     options.search == Search::Depth
 }
 
+/// Whether the first violation is wanted as it is found, however long its trace.
+fn takes_any(options: &Options) -> bool {
+    options.first && options.max_errors != 0
+}
+
 /// Whether several threads keep to the order of one: breadth-first and without reduction, one thread inserts what all expand.
 fn is_in_order(options: &Options) -> bool {
     let is_lossy = matches!(options.storage, Storage::Compact | Storage::Bitstate { .. });
     let is_asked_for = match options.search {
         Search::Breadth => true,
-        Search::Auto => options.depth.is_some() && !is_lossy,
+        Search::Auto => options.depth.is_some() && !is_lossy && !takes_any(options),
         _ => false,
     };
     is_asked_for && options.reduction == Reduction::None && is_whole(options)
@@ -334,7 +341,7 @@ mod tests {
         for search in searches {
             for storage in stores {
                 for preemptions in bounds {
-                    for bits in 0..64_u32 {
+                    for bits in 0..128_u32 {
                         let is = |bit: u32| bits >> bit & 1 != 0;
                         let mut options = Options {
                             search,
@@ -345,6 +352,7 @@ mod tests {
                             depth: is(2).then_some(10),
                             swarm: is(3).then_some(7),
                             infinite: is(5),
+                            first: is(6),
                             compatibility: match is(4) {
                                 true => Compatibility::Spin,
                                 false => Compatibility::None,
@@ -365,7 +373,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(plans, 5 * 5 * 3 * 64);
+        assert_eq!(plans, 5 * 5 * 3 * 128);
     }
 
     #[test]
@@ -382,6 +390,13 @@ mod tests {
         let together = Options { threads: 3, ..lossy };
         assert_eq!(planned(&together).frontier, Frontier::Buckets);
         assert_eq!(planned(&together).executor, Executor::Threads(3));
+        // Any violation will do: a stack finds deep ones. To count all of them, levels are as good, and threads help.
+        let any = Options { first: true, ..plain.clone() };
+        assert_eq!(planned(&any).frontier, Frontier::Stack);
+        let all = Options { max_errors: 0, ..any.clone() };
+        assert_eq!(planned(&all).frontier, Frontier::Levels);
+        let together = Options { threads: 3, ..any };
+        assert_eq!(planned(&together).frontier, Frontier::Chunks);
         let depth = Options { threads: 3, search: Search::Depth, ..plain };
         let plan = planned(&depth);
         assert_eq!((plan.frontier, plan.executor), (Frontier::Stack, Executor::OneThread));

@@ -14,7 +14,8 @@ pub(crate) fn check(arguments: &CheckArguments, subject: Subject) -> Result<(), 
 
 /// Refuses what none of these can honour: of several properties of a model one is enough.
 pub(crate) fn check_all(arguments: &CheckArguments, subjects: &[Subject]) -> Result<(), Failure> {
-    for option in arguments.given.options() {
+    let given = &arguments.given;
+    for option in given.options().filter(|_| !given.translated) {
         let objections = subjects.iter().map(|subject| objection(arguments, *subject, option));
         let objections: Option<Vec<String>> = objections.collect();
         if let Some(first) = objections.and_then(|all| all.into_iter().next()) {

@@ -4,7 +4,7 @@ use crate::arguments::{CheckArguments, ModelArguments};
 use crate::failure::Failure;
 use crate::promela::{failed, load};
 use crate::{output, request};
-use preempt_check::search::partitioned::RemoteSearch;
+use preempt_check::RemoteSearch;
 use preempt_gpu::{Card, Driver, kernels};
 use preempt_promela::model::Model;
 use preempt_verify::Control;
@@ -26,12 +26,12 @@ pub(crate) fn open(
 }
 
 /// Prints the kernels of a model, for states as long as the first one.
-pub(crate) fn print(model: &ModelArguments) -> Result<ExitCode, Failure> {
+pub(crate) fn print(model: &ModelArguments, counts: bool) -> Result<ExitCode, Failure> {
     let settings = &model.settings();
     let loaded = load(model, true)?;
     let interpreter =
         promela::plain(&loaded, settings, &request::interruptible()).map_err(failed)?;
-    let text = kernels(&interpreter)
+    let text = kernels(&interpreter, counts)
         .map_err(|reason| Failure::Input(format!("no kernel for this model: {reason}")))?;
     output::print_exactly(&text);
     Ok(ExitCode::SUCCESS)

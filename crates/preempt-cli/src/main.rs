@@ -35,6 +35,7 @@ mod serve;
 mod shell;
 mod simulate;
 mod spin_flags;
+mod spin_symbols;
 mod spin_text;
 mod spread;
 mod stack;
@@ -128,10 +129,11 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         #[cfg(feature = "serve")]
         Command::Serve(arguments) => serve::run(&arguments),
         Command::CheckCertificate { certificate, model } => certificate::run(&certificate, &model),
-        Command::Kernel(model) => {
+        Command::Symbols(arguments) => spin_symbols::run(&arguments),
+        Command::Kernel { bound, model } => {
             meant::a_model(&model.file)?;
             languages::with_executions("kernel", &model)?;
-            card::print(&model)
+            card::print(&model, bound)
         }
         Command::Resume { folder, options } => resume::run(&folder, options),
         Command::Merge { files, json } => merge::run(&files, json),
@@ -145,12 +147,19 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
                 output::print(&format!("preempt {version}, in place of Spin Version 6.5.2\n"));
                 return Ok(ExitCode::SUCCESS);
             }
-            output::complain(&line.join(" "));
-            let words = line.into_iter().map(Into::into).collect();
-            let code = run(arguments::parse(words).unwrap_or_else(|error| error.exit()));
-            if spin_flags::generates(&arguments) && code == ExitCode::SUCCESS {
-                pan::write(&arguments)?;
+            let is_simulation = line.get(1).is_some_and(|command| command == "simulate");
+            let generates = spin_flags::generates(&arguments) && is_simulation;
+            if !generates {
+                output::complain(&line.join(" "));
             }
+            let words = line.into_iter().map(Into::into).collect();
+            let mut cli = arguments::parse(words).unwrap_or_else(|error| error.exit());
+            match &mut cli.command {
+                Command::Simulate(model) if generates => return pan::generate(model, &arguments),
+                Command::Check(arguments) => arguments.given.translated = true,
+                _ => {}
+            }
+            let code = run(cli);
             if spin_flags::verifies(&arguments) && is_verdict(code) {
                 // Spin has answered, whatever the answer is, and leaves its verifier behind.
                 if let Err(failure) = pan::write_verifier(&arguments) {

@@ -1,20 +1,32 @@
 //! `spin -a` writes a verifier in C, which scripts and graphical front ends compile and run. Ours is a few lines long:
 //! `pan.c` starts `preempt spin -run` with the switches it was compiled with and the options it was given.
 
+use crate::arguments::SimulateArguments;
 use crate::failure::Failure;
+use crate::promela;
+use crate::request::interruptible;
 use crate::spin_flags::switches_of_pan;
+use preempt_verify::promela::observed;
 use std::fmt::Write;
 use std::path::Path;
+use std::process::ExitCode;
 
 /// Where the program goes, as in Spin.
 const FILE: &str = "pan.c";
 
-/// Writes the program for a command line of Spin's that contains `-a`.
-pub(crate) fn write(words: &[String]) -> Result<(), Failure> {
+/// Writes the program for a command line of Spin's that contains `-a`, if the model can be searched. Nothing is printed but what
+/// is wrong with it.
+pub(crate) fn generate(
+    arguments: &SimulateArguments,
+    words: &[String],
+) -> Result<ExitCode, Failure> {
+    let model = promela::load(&arguments.model, false)?;
+    observed(&model, &arguments.model.settings(), &interruptible()).map_err(promela::failed)?;
     let program = std::env::current_exe().ok();
     let program = program.as_deref().and_then(Path::to_str).unwrap_or("preempt");
     std::fs::write(FILE, source(program, words))
-        .map_err(|error| Failure::io("write", Path::new(FILE), &error))
+        .map_err(|error| Failure::io("write", Path::new(FILE), &error))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Leaves an executable file `pan` behind for a command line of Spin's that contains `-run`, as Spin does: it runs the same again,

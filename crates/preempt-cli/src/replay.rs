@@ -77,25 +77,10 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
         let model = (&model, &settings(&check));
         return simulate::at_the_keyboard(model, &interpreter, steps, 1, arguments.plain);
     }
+    let cycle = cycle_start(&saved).filter(|_| steps.len() == saved_steps);
     if let Some(shown) = arguments.spin {
-        let mut text = SpinText::new(&interpreter, shown);
-        let cycle = cycle_start(&saved).filter(|_| steps.len() == saved_steps);
-        for (at, step) in steps.iter().enumerate() {
-            if let Some(limit) = arguments.steps.filter(|limit| text.depth() + 1 >= *limit) {
-                text.reach_limit(limit);
-                break;
-            }
-            if cycle == Some(at) {
-                text.begin_cycle();
-            }
-            if !text.step(*step) {
-                break;
-            }
-        }
-        text.close(true);
-        print_exactly(&text.take());
-        // Spin ends like this, whatever the execution shows.
-        return Ok(ExitCode::SUCCESS);
+        let text = SpinText::new(&interpreter, shown).begin_at(arguments.from, false);
+        return Ok(show_as_spin(text, &steps, cycle, arguments.steps));
     }
     if !is_beside {
         for truncation in truncations_along(&interpreter, &steps, &|| false) {
@@ -104,10 +89,9 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
     }
     trace.cycle_start = match is_beside {
         true => saved.trace.cycle_start,
-        false => cycle_start(&saved).filter(|_| steps.len() == saved_steps),
+        false => cycle,
     };
     let promises = saved.kind == ViolationKind::Exclusivity.name();
-    let cycle = cycle_start(&saved).filter(|_| steps.len() == saved_steps);
     let execution = (steps.as_slice(), cycle);
     let mut claim = promela::check::check_execution(&mut model, &check, execution, promises)?;
     let sentence = judgement(&saved, &claim, saved_steps);
@@ -135,6 +119,31 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
         write(path, &page(&shown))?;
     }
     Ok(code)
+}
+
+/// Shows an execution as `spin -t` does.
+fn show_as_spin(
+    mut text: SpinText<'_>,
+    steps: &[Step],
+    cycle: Option<usize>,
+    limit: Option<usize>,
+) -> ExitCode {
+    for (at, step) in steps.iter().enumerate() {
+        if let Some(limit) = limit.filter(|limit| text.depth() + 1 >= *limit) {
+            text.reach_limit(limit);
+            break;
+        }
+        if cycle == Some(at) {
+            text.begin_cycle();
+        }
+        if !text.step(*step) {
+            break;
+        }
+    }
+    text.close(true);
+    print_exactly(&text.take());
+    // Spin ends like this, whatever the execution shows.
+    ExitCode::SUCCESS
 }
 
 /// Takes the steps one by one. A step that fails ends the execution: what was saved behind it is cut

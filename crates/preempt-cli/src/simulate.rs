@@ -113,7 +113,8 @@ fn walk(system: &Interpreter, seed: u64, arguments: &SimulateArguments) -> (Vec<
     if let Some(fault) = fault {
         return (Vec::new(), End::Fault(fault));
     }
-    let mut spins = arguments.spin.map(|shown| SpinText::new(system, shown));
+    let mut spins =
+        arguments.spin.map(|shown| SpinText::new(system, shown).begin_at(arguments.from, true));
     let end = loop {
         if execution.steps().len() >= arguments.steps {
             break End::Steps;

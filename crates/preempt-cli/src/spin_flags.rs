@@ -3,22 +3,33 @@
 //! `preempt spin -run -a -ltl p1 model.pml` becomes `preempt check model.pml --acceptance --ltl p1`:
 //! plain text to plain text, so that the equivalent can be printed, learned and tested.
 
+mod contradictions;
 #[cfg(test)]
 mod tests;
 
+use Refused::UnknownFlag;
 use std::fmt;
 
-/// A flag we do not know, or one whose meaning we cannot keep.
+/// Why a line has no translation.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct UnknownFlag(pub(crate) String);
+pub(crate) enum Refused {
+    /// A flag we do not know, or one whose meaning we cannot keep.
+    UnknownFlag(String),
+    /// Two flags that exclude each other, and why.
+    Contradiction(String, String, &'static str),
+}
 
-impl fmt::Display for UnknownFlag {
+impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "Spin's `{}` has no equivalent here; `preempt explain spin` lists the supported flags",
-            self.0
-        )
+        match self {
+            UnknownFlag(flag) => write!(
+                f,
+                "Spin's `{flag}` has no equivalent here; `preempt explain spin` lists the supported flags"
+            ),
+            Refused::Contradiction(one, other, because) => {
+                write!(f, "`{one}` and `{other}` exclude each other, as in Spin: {because}")
+            }
+        }
     }
 }
 
@@ -32,28 +43,29 @@ enum Job {
     Formula,
     Generate,
     Format,
+    Symbols,
 }
 
 /// Every flag with its equivalent: the documentation's table, and `preempt explain spin`.
 pub(crate) const TABLE: &[(&str, &str)] = &[
     (
         "-run, -search",
-        "preempt check; ends with exit code 0 whatever the verdict, and leaves a file pan",
+        "preempt check --first; ends with exit code 0 whatever the verdict, and leaves a file pan",
     ),
     (
         "-a (alone)",
         "pan.c is written, which starts `preempt spin -run` with what it is compiled and run with",
     ),
     ("-run -a", "--acceptance; for never claims with accept labels it is not needed, as in Spin"),
-    ("-run -safety, -DSAFETY", "--no-acceptance"),
+    ("-run -safety, -DSAFETY", "--no-acceptance: claims and formulas by finite executions only"),
     ("-run -l, -np", "--non-progress"),
-    ("-run -f", "--fair"),
+    ("-run -f", "--fair, where infinite executions are looked for"),
     ("-run -ltl NAME, -N NAME", "--ltl NAME"),
     ("-N FILE (in front of -run)", "--claim-file FILE"),
     ("-f 'formula' (alone)", "preempt ltl 'formula' --never"),
     ("-F FILE (alone)", "the same with the formula in the first line of a file"),
     ("-run -noclaim", "--no-claim"),
-    ("-run -noreduce, -DNOREDUCE", "--por off --search dfs"),
+    ("-run -noreduce, -DNOREDUCE", "--por off"),
     ("-run -bfs", "--search bfs --no-acceptance"),
     ("-run -bitstate, -bit", "--store bitstate"),
     ("-run -wN (with -bitstate)", "--bits N"),
@@ -64,13 +76,14 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ("-run -mN", "--depth N: only needed to cut executions short on purpose"),
     ("-run -cN", "--max-errors N"),
     ("-run -QN", "--time Nm"),
-    ("-run -swarmN,M", "--swarm"),
+    ("-run -swarmN,M", "--swarm; it ends at the first violation, also with -c"),
     ("-run", "the counterexample is saved as MODEL.trail, which Spin can read"),
-    ("-run -e", "--trails MODEL: all violating executions, as MODEL1.trail, MODEL2.trail, …"),
+    ("-run -e", "--trails MODEL --max-errors 0: all violating executions, as MODEL1.trail, …"),
     ("-run -E", "--no-deadlock"),
     ("-run -A", "--no-assert"),
-    ("-run -i, -I, -RSN, -rhash", "not needed: the simplest counterexample is looked for"),
-    ("-run -p_permute, -p_reverse", "not needed, for the same reason"),
+    ("-run -i, -I", "without --first: the simplest counterexample is looked for"),
+    ("-run -p_permute, -p_reverse", "not needed: no order of exploration is promised"),
+    ("-run -RSN, -rhash", "not needed, for the same reason"),
     ("-o1, -o2, -o3", "--no-reset, --no-hide, --no-merge"),
     ("-DNAME=VALUE", "-D NAME=VALUE"),
     (
@@ -82,7 +95,8 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ("-p -g -l -r -s -X -T -b -B -h", "simulation, -t: --spin=pglrsXTbBh, what Spin prints"),
     ("-c (simulation, -t)", "our own lanes: a column per process"),
     ("-nN", "--seed N"),
-    ("-uN (simulation, -t)", "--steps N"),
+    ("-uN, -jN (simulation, -t)", "--steps N, --from N"),
+    ("-d", "preempt symbols MODEL: names with types and values, and labels"),
     ("-i (simulation)", "--interactive"),
     ("-run -q", "--empty-channels"),
     ("-run -DMEMLIM=N", "--memory NM"),
@@ -216,7 +230,7 @@ pub(crate) fn switches_of_pan() -> impl Iterator<Item = &'static str> {
 pub(crate) fn translate(
     words: &[String],
     read: &dyn Fn(&str) -> std::io::Result<String>,
-) -> Result<Vec<String>, UnknownFlag> {
+) -> Result<Vec<String>, Refused> {
     let unknown = |word: &str| UnknownFlag(word.into());
     let is = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.as_str()));
     if words.is_empty() || words == ["-h"] || is(&["--help", "-help", "-?", "--"]) {
@@ -225,7 +239,13 @@ pub(crate) fn translate(
     if is(&["-V", "--version"]) {
         return Ok(["preempt", "--version"].map(String::from).to_vec());
     }
+    if verifies(words)
+        && let Some(contradiction) = contradictions::find(words)
+    {
+        return Err(contradiction);
+    }
     let generates = generates(words);
+    let dumps = !verifies(words) && is(&["-d"]);
     let mut line = Line { verify: is(&["-run", "-search"]), ..Line::default() };
     let mut words = words.iter().map(String::as_str);
     while let Some(word) = words.next() {
@@ -239,9 +259,10 @@ pub(crate) fn translate(
             // In front of -run it is Spin's, which reads a file; behind it the verifier's, which has claims by name.
             "-N" if line.verify && line.job != Job::Verify => line.add(&["--claim-file", next()?]),
             // The verifier that is written reads the claim.
+            "-N" if dumps => line.set("--claim-file", next()?),
             "-N" if generates => _ = next()?,
             "-N" if !line.verify => return Err(unknown(word)),
-            "-ltl" | "-N" => line.add(&["--ltl", next()?]),
+            "-ltl" | "-N" => line.set("--ltl", next()?),
             "-F" if !line.verify => {
                 let path = next()?;
                 let text = read(path).map_err(|_| unknown(&format!("-F {path}")))?;
@@ -275,6 +296,10 @@ struct Line {
     chart: bool,
     /// Save every violating execution.
     every: bool,
+    /// Many searches.
+    swarm: bool,
+    /// Look for a short counterexample; the verifier ends at the first one otherwise.
+    short: bool,
     /// What a simulation prints.
     shown: String,
     /// It is drawn in columns, which our own lanes are.
@@ -285,32 +310,47 @@ struct Line {
 }
 
 impl Line {
-    /// Adds flags, unless they are there: `-DNP` and `-l` ask for the same.
-    fn add(&mut self, flags: &[&str]) {
-        if self.flags.windows(flags.len().max(1)).any(|known| known == flags) {
-            return;
+    /// Adds options with their values, unless they are there: `-DNP` and `-l` ask for the same.
+    fn add(&mut self, words: &[&str]) {
+        for option in words.chunk_by(|_, word| !word.starts_with("--")) {
+            if !self.flags.windows(option.len()).any(|known| known == option) {
+                self.flags.extend(option.iter().map(|word| word.to_string()));
+            }
         }
-        self.flags.extend(flags.iter().map(|flag| flag.to_string()));
+    }
+
+    /// Gives an option a value, whatever it had before: the last word counts.
+    fn set(&mut self, option: &str, value: &str) {
+        drop_options(&mut self.flags, &[option]);
+        self.add(&[option, value]);
+    }
+
+    /// How states are stored. States that are compressed may also be hashed, which decides what is remembered.
+    fn store(&mut self, store: &str) {
+        if !self.flags.iter().any(|flag| flag == "compact") {
+            self.set("--store", store);
+        }
     }
 
     /// `-DNAME=VALUE`: a switch of Spin's verifier, or a macro of the model.
-    fn define(&mut self, word: &str) -> Result<(), UnknownFlag> {
+    fn define(&mut self, word: &str) -> Result<(), Refused> {
         let (name, value) = word[2..].split_once('=').unwrap_or((&word[2..], ""));
         if !self.verify {
             self.add(&["-D", &word[2..]]);
             return Ok(());
         }
         match OF_PAN.iter().find(|(known, _)| *known == name) {
+            Some((_, Some(["--store", store]))) => self.store(store),
             Some((_, Some(flags))) => self.add(flags),
             Some((_, None)) => return Err(UnknownFlag(word.into())),
             None if name == "BCS" => self.bound = self.bound.take().or(Some("0".into())),
-            None if name == "MEMLIM" => self.add(&["--memory", &format!("{value}M")]),
+            None if name == "MEMLIM" => self.set("--memory", &format!("{value}M")),
             None => self.add(&["-D", &word[2..]]),
         }
         Ok(())
     }
 
-    fn flag(&mut self, word: &str) -> Result<(), UnknownFlag> {
+    fn flag(&mut self, word: &str) -> Result<(), Refused> {
         let verify = self.verify;
         if !verify && OF_VERIFIER.contains(&word) {
             return Err(UnknownFlag(word.into()));
@@ -318,16 +358,19 @@ impl Line {
         match word {
             "-run" | "-search" => self.job = Job::Verify,
             "-a" if verify => self.add(&["--acceptance"]),
+            // The table of symbols is all that is asked for.
+            "-a" if self.job == Job::Symbols => {}
             "-a" => self.job = Job::Generate,
             "-pp" => self.job = Job::Format,
+            "-d" if !verify => self.job = Job::Symbols,
             "-l" | "-np" if verify => self.add(&["--non-progress"]),
             "-f" => self.add(&["--fair"]),
             "-noclaim" => self.add(&["--no-claim"]),
             "-noreduce" => self.add(&["--por", "off"]),
             "-bfs" | "-bfspar" => self.add(&["--search", "bfs", "--no-acceptance"]),
             "-dfs" => self.add(&["--search", "dfs"]),
-            "-bitstate" => self.add(&["--store", "bitstate"]),
-            "-collapse" => self.add(&["--store", "tree"]),
+            "-bitstate" => self.store("bitstate"),
+            "-collapse" => self.store("tree"),
             "-bcs" => self.bound = self.bound.take().or(Some("0".into())),
             "-E" => self.add(&["--no-deadlock"]),
             "-q" if verify => self.add(&["--empty-channels"]),
@@ -340,14 +383,19 @@ impl Line {
             "-M" if !verify => self.chart = true,
             "-safety" => self.add(&["--no-acceptance"]),
             // The verifier's.
-            "-e" if verify => self.every = true,
-            "-bit" if verify => self.add(&["--store", "bitstate"]),
-            "-s" if verify => self.add(&["--hashes", "1"]),
-            // Which execution is met first does not matter: the simplest is looked for.
-            "-i" | "-I" | "-p_permute" | "-p_reverse" | "-rhash" | "-rev" if verify => {}
+            "-e" if verify => {
+                // All of them are saved, unless a number follows.
+                self.every = true;
+                self.set("--max-errors", "0");
+            }
+            "-bit" if verify => self.store("bitstate"),
+            "-s" if verify => self.set("--hashes", "1"),
+            "-i" | "-I" if verify => self.short = true,
+            // Which execution is met first is not promised.
+            "-p_permute" | "-p_reverse" | "-rhash" | "-rev" if verify => {}
             _ if verify && word.starts_with("-p_rotate") => {}
             _ if verify && word.starts_with("-RS") => {}
-            _ if verify && word.starts_with("-swarm") => self.add(&["--swarm"]),
+            _ if verify && word.starts_with("-swarm") => self.swarm = true,
             "-n" | "-v" if verify => {}
             // Optimisation by the C compiler; without a number it is Spin's option for old rules of scope.
             "-O1" | "-O2" | "-O3" | "-O0" if verify => {}
@@ -359,14 +407,14 @@ impl Line {
             "-v" | "-w" | "-x" if !verify => {}
             // They change how fast the verifier is.
             "-o4" | "-o5" => {}
-            _ if word.starts_with("-hc") => self.add(&["--store", "compact"]),
+            _ if word.starts_with("-hc") => self.store("compact"),
             _ => return self.number(word),
         }
         Ok(())
     }
 
     /// A letter with a number.
-    fn number(&mut self, word: &str) -> Result<(), UnknownFlag> {
+    fn number(&mut self, word: &str) -> Result<(), Refused> {
         let unknown = || UnknownFlag(word.into());
         let (letter, number) = word.split_at_checked(2).ok_or_else(unknown)?;
         if number.is_empty() || !number.bytes().all(|b| b.is_ascii_digit()) {
@@ -376,22 +424,23 @@ impl Line {
             // Spin needs a limit; we do not. A huge one means "no limit".
             "-m" if self.verify => {
                 if number.parse::<u64>().is_ok_and(|n| n < 10_000) {
-                    self.add(&["--depth", number]);
+                    self.set("--depth", number);
                 }
             }
             "-w" if self.verify => {
                 if self.flags.iter().any(|flag| flag == "bitstate") {
-                    self.add(&["--bits", number]);
+                    self.set("--bits", number);
                 }
             }
-            "-k" if self.verify => self.add(&["--hashes", number]),
-            "-c" if self.verify => self.add(&["--max-errors", number]),
+            "-k" if self.verify => self.set("--hashes", number),
+            "-c" if self.verify => self.set("--max-errors", number),
             // A limit in minutes, and the number of a hash function.
-            "-Q" if self.verify => self.add(&["--time", &format!("{number}m")]),
+            "-Q" if self.verify => self.set("--time", &format!("{number}m")),
             "-h" if self.verify => {}
             "-L" if self.verify => self.bound = Some(number.into()),
             "-n" if !self.verify => self.seed = Some(number.into()),
-            "-u" if !self.verify => self.add(&["--steps", number]),
+            "-u" if !self.verify => self.set("--steps", number),
+            "-j" if !self.verify => self.set("--from", number),
             "-t" if !self.verify => {
                 self.job = Job::GuidedSimulation;
                 self.which = number.into();
@@ -401,7 +450,7 @@ impl Line {
         Ok(())
     }
 
-    fn finish(self) -> Result<Vec<String>, UnknownFlag> {
+    fn finish(mut self) -> Result<Vec<String>, Refused> {
         // Spin formats what it is given on the standard input.
         let input = (self.job == Job::Format).then(|| "-".into());
         let file = self.file.or(input).ok_or_else(|| UnknownFlag("(no model)".into()))?;
@@ -429,6 +478,9 @@ impl Line {
                     line.extend(["--trace".into(), trail]);
                 }
                 line.extend(["--report".into(), "spin".into()]);
+                if !self.short {
+                    line.push("--first".into());
+                }
                 if self.every {
                     line.extend(["--trails".into(), file]);
                 }
@@ -444,26 +496,42 @@ impl Line {
                 }
             }
             Job::Format => line.extend(["fmt".into(), "--print".into(), file]),
+            Job::Symbols => line.extend(["symbols".into(), file]),
             Job::Formula => {
                 line.extend(["ltl".into(), file, "--never".into()]);
                 return Ok(line);
             }
             Job::Generate => line.extend(["simulate".into(), file, "--steps".into(), "0".into()]),
         }
+        if self.flags.iter().any(|flag| flag == "--non-progress") {
+            // As in Spin, which says so.
+            self.flags.retain(|flag| flag != "--acceptance");
+        }
+        if self.flags.iter().any(|flag| flag == "--no-deadlock") {
+            self.flags.retain(|flag| flag != "--empty-channels");
+        }
+        if self.swarm {
+            // A swarm makes these choices for each of its searches, and ends at the first violation.
+            drop_options(&mut self.flags, &["--search", "--store", "--max-errors"]);
+            self.flags.push("--swarm".into());
+        }
         line.extend(self.flags);
         if self.job == Job::Verify {
             let has = |flag: &str| line.iter().any(|word| word == flag);
-            // Spin's search is depth-first. Ours is, too, with reduction; without it a deep violation would be found late.
             // Preemptions and depth are counted together in a depth-first search only.
-            let goes_deep = match self.bound {
-                None => has("--por") && !self.every && !has("--swarm"),
-                Some(_) => has("--depth"),
-            };
-            if goes_deep && !has("--search") {
+            let (is_deep, is_ordered) = (self.bound.is_some() && has("--depth"), has("--search"));
+            if is_deep && !is_ordered {
                 line.extend(["--search".into(), "dfs".into()]);
             }
             line.extend(self.bound.into_iter().flat_map(|bound| ["--bound".into(), bound]));
         }
         Ok(line)
+    }
+}
+
+/// Takes options with their values out of a line.
+fn drop_options(line: &mut Vec<String>, options: &[&str]) {
+    while let Some(at) = line.iter().position(|word| options.contains(&word.as_str())) {
+        line.drain(at..line.len().min(at + 2));
     }
 }

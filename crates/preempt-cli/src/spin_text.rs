@@ -62,6 +62,10 @@ pub(crate) struct SpinText<'a> {
     state: Vec<u8>,
     /// Steps so far; a rendezvous is two.
     depth: usize,
+    /// What happens before this one is not shown.
+    from: usize,
+    /// Except what `printf` prints.
+    keeps_output: bool,
     created: usize,
     /// The number of each global channel, by its name.
     queues: HashMap<&'a str, u32>,
@@ -85,7 +89,14 @@ impl<'a> SpinText<'a> {
             _ => None,
         });
         let queues = queues.collect();
-        SpinText { system, shown, state, depth: 0, created, queues, text: String::new() }
+        let (from, keeps_output, text) = (0, true, String::new());
+        SpinText { system, shown, state, depth: 0, from, keeps_output, created, queues, text }
+    }
+
+    /// Nothing is shown of what comes before a step, except what `printf` prints, if it is kept.
+    pub(crate) fn begin_at(mut self, from: usize, keeps_output: bool) -> Self {
+        (self.from, self.keeps_output) = (from, keeps_output);
+        self
     }
 
     /// How many steps were taken, as Spin counts them.
@@ -112,12 +123,14 @@ impl<'a> SpinText<'a> {
     /// Takes a step. False if it has no successor.
     pub(crate) fn step(&mut self, step: Step) -> bool {
         let before = self.state.clone();
+        let start = self.text.len();
         let output = self.system.output(&before, step);
         let outcome = self.system.apply(&mut self.state, step);
         if !output.is_empty() && !self.shown.silent {
             let indent = if self.shown.flat { 0 } else { 6 + 4 * step.process.index() };
             put!(self, "{:indent$}{output}", "");
         }
+        let kept = if self.keeps_output { self.text.len() } else { start };
         let partner = step.partner.map(|partner| (partner, step.partner_transition));
         let halves = [Some((step.process, step.transition)), partner];
         for (process, transition) in halves.into_iter().flatten() {
@@ -134,6 +147,9 @@ impl<'a> SpinText<'a> {
         }
         if !self.is_end(step.transition) {
             self.changes(&before);
+        }
+        if self.depth < self.from {
+            self.text.truncate(kept);
         }
         let (had, has) =
             (self.system.process_count(&before), self.system.process_count(&self.state));
@@ -245,10 +261,14 @@ impl<'a> SpinText<'a> {
         if !self.shown.statements || !(self.shown.globals || self.shown.locals) {
             return;
         }
-        let old: HashMap<String, Value> = self.system.variables(before).into_iter().collect();
+        // The first step that is shown comes with all variables.
+        let is_first = self.from > 0 && self.depth == self.from;
+        let old = if is_first { Vec::new() } else { self.system.variables(before) };
+        let old: HashMap<String, Value> = old.into_iter().collect();
         for (name, value) in self.system.variables(&self.state.clone()) {
             if is_local(&name) {
-                if self.shown.locals && old.get(&name).is_some_and(|old| *old != value) {
+                let changed = old.get(&name).is_some_and(|old| *old != value);
+                if self.shown.locals && (is_first || changed) {
                     put!(self, "\t\t{name} = {value}\n");
                 }
             } else if self.shown.globals {

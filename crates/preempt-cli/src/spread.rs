@@ -7,7 +7,7 @@
 use crate::arguments::CheckArguments;
 use crate::failure::Failure;
 use crate::output::complain;
-use preempt_check::search::partitioned::RemoteSearch;
+use preempt_check::RemoteSearch;
 use preempt_disk::checkpoint;
 use preempt_disk::{Broken, Manifest, OnDisk, Saved};
 use preempt_promela::model::Model;

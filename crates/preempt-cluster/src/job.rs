@@ -3,12 +3,12 @@
 use crate::mailbox::About;
 use crate::saving::Saving;
 use crate::team::{Lost, Team, read_goal, read_way, write_goal, write_way};
-use preempt_check::search::partitioned::{
+use preempt_check::{Budget, Counterexample};
+use preempt_core::{Step, System, ViolationKind};
+use preempt_partitioned::{
     CycleOwners, Cycles, Damaged, Outcome, Partition, PartitionResult, Pass, Reader, Totals,
     TraceSegment, TraceTarget, Walked, Writer, along, find_cycle,
 };
-use preempt_check::{Budget, Counterexample};
-use preempt_core::{Step, System, ViolationKind};
 
 /// What the first worker may ask for.
 const FINISH: u64 = 0;

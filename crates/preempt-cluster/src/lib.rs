@@ -9,7 +9,7 @@
 //!    together; `stream.rs`: connections that say when they are lost.
 //! 2. `port.rs` and `mailbox.rs`: timely, as a worker sees it.
 //! 3. `workers.rs`: the threads; `team.rs`: a pass over all states; `job.rs`: a search made of passes; what is done with states is
-//!    [`preempt_check::search::partitioned`].
+//!    [`preempt_partitioned`].
 //!
 //! Invariant: nothing is read from a connection before its other end has proved that it knows the secret, and every
 //! process makes the same calls in the same order.
@@ -32,12 +32,11 @@ pub use saving::Plan;
 
 use handshake::Terms;
 use preempt_check::search::nested::NestedOptions;
-use preempt_check::search::partitioned::{
-    Cycles, Outcome, Owner, Partition, PartitionResult, RemoteSearch, finite_options,
-    note_reduction, partition,
-};
-use preempt_check::{Budget, Finding, Options};
+use preempt_check::{Budget, Finding, Options, RemoteSearch};
 use preempt_core::{Stop, System, ViolationKind};
+use preempt_partitioned::{
+    Cycles, Outcome, Owner, Partition, PartitionResult, finite_options, note_reduction, partition,
+};
 use saving::Saving;
 use sha2::{Digest, Sha256};
 use std::net::{TcpListener, TcpStream};

@@ -6,7 +6,7 @@
 //! bucket of preemptions and of the search. The search itself is not inside the operator, which may hold nothing borrowed:
 //! the worker's own loop takes batches out of the port and puts batches in.
 
-use preempt_check::search::partitioned::Time;
+use preempt_partitioned::Time;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -4,11 +4,9 @@
 //! so that every worker has it when everything of that time has arrived. Then nothing is under way: each worker writes its part and waits. When
 //! all have written, the first worker writes the manifest and lets them go on. No worker expands anything in between.
 
-use preempt_check::search::partitioned::{
-    Damaged, Outcome, Partition, PartitionResult, Reader, Writer,
-};
 use preempt_disk::checkpoint::{self, Broken, Clock, Manifest};
 use preempt_disk::finished;
+use preempt_partitioned::{Damaged, Outcome, Partition, PartitionResult, Reader, Writer};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Mutex;

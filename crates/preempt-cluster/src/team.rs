@@ -7,11 +7,11 @@ use crate::mailbox::{About, Mailbox};
 use crate::port::Port;
 use crate::saving::Saving;
 use crate::stream::Lines;
-use preempt_check::search::partitioned::{
-    Batches, Damaged, Partition, Reader, Time, TraceSegment, TraceTarget, Writer,
-};
 use preempt_check::{Budget, Progress};
 use preempt_core::{ProcessId, Stop};
+use preempt_partitioned::{
+    Batches, Damaged, Partition, Reader, Time, TraceSegment, TraceTarget, Writer,
+};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -343,14 +343,14 @@ impl<'a> Team<'a> {
 }
 
 fn stop_letter(stop: Option<Stop>) -> Vec<u8> {
-    let share = preempt_check::search::partitioned::PartitionResult { stop, ..Default::default() };
+    let share = preempt_partitioned::PartitionResult { stop, ..Default::default() };
     let mut writer = Writer::default();
     share.write(&mut writer);
     writer.bytes
 }
 
 fn read_stop(bytes: &[u8]) -> Option<Stop> {
-    preempt_check::search::partitioned::PartitionResult::read(&mut Reader::new(bytes)).ok()?.stop
+    preempt_partitioned::PartitionResult::read(&mut Reader::new(bytes)).ok()?.stop
 }
 
 fn read_progress(bytes: &[u8]) -> Result<(Progress, u64), Damaged> {

@@ -15,9 +15,9 @@ mod tiny;
 
 use cycles::{accepting_cycles, confirm, graph};
 use formulas::random_property;
+use preempt_check::RemoteSearch;
 use preempt_check::property::{Product, Stutter};
 use preempt_check::search::nested::{NestedOptions, Scheme};
-use preempt_check::search::partitioned::RemoteSearch;
 use preempt_check::{Budget, Check, Finding, Options, Preemptions, Reduction, Search};
 use preempt_cluster::{Cluster, Hosts, Membership};
 use preempt_core::{System, replay};

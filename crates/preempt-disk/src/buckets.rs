@@ -7,7 +7,7 @@
 //! What is known is a record: which processes were run from it, and whether all were. A level is expanded in order, so that the
 //! records that its expansion makes can be written as a run at the same time.
 //!
-//! Differs from the paper, as `partitioned/buckets.rs` does: round 0 of a bucket runs the processes that had to wait in the
+//! Differs from the paper, as `preempt-partitioned/src/buckets.rs` does: round 0 of a bucket runs the processes that had to wait in the
 //! bucket before. States, transitions and errors of every bucket are those of the search in memory. The loop is not that of
 //! `iterative/phases.rs`: whether a visit is new is known only after a whole round was sorted (delayed duplicate detection), so a
 //! bucket is a sequence of rounds.
@@ -19,12 +19,12 @@ use crate::known::Known;
 use crate::levels::Levels;
 use crate::record::{Record, Waiting, first_mark, union};
 use crate::run::{Run, RunReader, for_each_state};
-use preempt_check::search::partitioned::{
-    PartitionResult, Ran, Time, TraceSegment, TraceTarget, Visits, along, combine,
-};
 use preempt_check::store::hash;
 use preempt_check::{Budget, Finding, Options, Progress};
 use preempt_core::{BoundRow, Stop, System};
+use preempt_partitioned::{
+    PartitionResult, Ran, Time, TraceSegment, TraceTarget, Visits, along, combine,
+};
 use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;

@@ -5,10 +5,8 @@
 //! one, and the old parts are removed. So the manifest always names parts that are there, whatever happens in between.
 
 use crate::sections::{SectionReader, Sections, Unreadable};
-use preempt_check::search::partitioned::{
-    Damaged, Partition, PartitionResult, Reader, Saver, Time, Writer,
-};
 use preempt_core::Stop;
+use preempt_partitioned::{Damaged, Partition, PartitionResult, Reader, Saver, Time, Writer};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -5,7 +5,7 @@
 //!    the number of steps that lead to it from such states.
 //! 3. **Trim**: states to which no step leads are removed, and their steps taken off the numbers, until every state has one.
 //!
-//! 2 and 3 are repeated until nothing more is removed. Why that is right is said in `partitioned/cycles.rs`, which does the same
+//! 2 and 3 are repeated until nothing more is removed. Why that is right is said in `preempt-partitioned/src/cycles.rs`, which does the same
 //! in memory. Predecessors are noted only if there is a cycle to show, in one more pass over the states that are left.
 //!
 //! Cycles that would show early are not looked for: it would take a number for every state.
@@ -16,12 +16,12 @@ use crate::known::Known;
 use crate::levels::Levels;
 use crate::run::{Combine, Run, RunReader, damaged, for_each_state, no_notes};
 use preempt_check::search::nested::NestedOptions;
-use preempt_check::search::partitioned::{
-    Outcome, PartitionResult, Single, Time, TraceTarget, ViolationSite, along, finite_options,
-};
 use preempt_check::store::hash;
 use preempt_check::{Budget, Finding};
 use preempt_core::{Step, Stop, System};
+use preempt_partitioned::{
+    Outcome, PartitionResult, Single, Time, TraceTarget, ViolationSite, along, finite_options,
+};
 use std::collections::HashMap;
 use std::io;
 use std::ops::ControlFlow;

@@ -16,12 +16,10 @@ use crate::folder::Folder;
 use crate::known::Known;
 use crate::levels::Levels;
 use crate::run::{Run, RunReader, RunWriter, for_each_state, no_notes};
-use preempt_check::search::partitioned::{
-    PartitionResult, Single, TraceSegment, TraceTarget, along, combine,
-};
 use preempt_check::store::hash;
 use preempt_check::{Budget, Finding, Options, Progress};
 use preempt_core::{Stop, System};
+use preempt_partitioned::{PartitionResult, Single, TraceSegment, TraceTarget, along, combine};
 use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;

@@ -5,7 +5,7 @@
 //! that is not there, or is not as it was written, costs time: the search is made again.
 
 use crate::sections::{SectionReader, Sections};
-use preempt_check::search::partitioned::{Damaged, Outcome, Reader, Writer};
+use preempt_partitioned::{Damaged, Outcome, Reader, Writer};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -58,8 +58,8 @@ pub fn forget(folder: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use preempt_check::search::partitioned::PartitionResult;
     use preempt_core::{ProcessId, Step, Stop};
+    use preempt_partitioned::PartitionResult;
 
     #[test]
     fn only_what_is_whole_and_of_the_same_job_is_read() {

@@ -36,12 +36,12 @@ pub use external::external;
 pub use sections::{SectionReader, Sections, Unreadable};
 
 use preempt_check::search::nested::NestedOptions;
-use preempt_check::search::partitioned::{
-    Cycles, Outcome, Owner, Partition, RemoteSearch, explore, explore_cycles, finite_options,
-    note_reduction, partition, trace_back,
-};
-use preempt_check::{Budget, Covered, Finding, Options, Preemptions};
+use preempt_check::{Budget, Covered, Finding, Options, Preemptions, RemoteSearch};
 use preempt_core::{Stop, System, ViolationKind};
+use preempt_partitioned::{
+    Cycles, Outcome, Owner, Partition, explore, explore_cycles, finite_options, note_reduction,
+    partition, trace_back,
+};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};

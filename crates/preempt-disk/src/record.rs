@@ -1,8 +1,8 @@
 //! What is noted beside states where preemptions are counted.
 
 use crate::run::damaged;
-use preempt_check::search::partitioned::Ran;
 use preempt_core::ProcessId;
+use preempt_partitioned::Ran;
 use std::io;
 
 const FREE: u8 = 1;

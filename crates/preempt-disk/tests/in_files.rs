@@ -16,12 +16,12 @@ use formulas::random_property;
 use guarded::{Guarded, random_system};
 use preempt_check::property::{Fair, Product, Stutter, Watched};
 use preempt_check::search::nested::{NestedOptions, Scheme};
-use preempt_check::search::partitioned::{
-    Owner, Partition, RemoteSearch, combine, explore, partition, trace_back,
+use preempt_check::{
+    Budget, Check, Finding, Options, Preemptions, Reduction, RemoteSearch, Search,
 };
-use preempt_check::{Budget, Check, Finding, Options, Preemptions, Reduction, Search};
 use preempt_core::{System, replay};
 use preempt_disk::OnDisk;
+use preempt_partitioned::{Owner, Partition, combine, explore, partition, trace_back};
 use tiny::Random;
 use triples::truth;
 

@@ -1,8 +1,8 @@
 //! Searches of many levels with few states: what they write is counted, not timed.
 
+use preempt_check::RemoteSearch;
 use preempt_check::property::{Buchi, Product, Stutter};
 use preempt_check::search::nested::{NestedOptions, Scheme};
-use preempt_check::search::partitioned::RemoteSearch;
 use preempt_check::{Budget, Finding, Options, Preemptions, Reduction, Search};
 use preempt_core::{
     Describe, Enabled, Independence, Locality, Outcome, ProcessId, Step, System, replay,

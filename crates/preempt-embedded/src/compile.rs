@@ -20,6 +20,20 @@ const WRAPPED: &[&str] = &[
     "puts",
     "putchar",
 ];
+/// What Spin's verifier consists of, where C in models has been seen to use it.
+const OF_VERIFIER: &[&str] = &[
+    "putrail",
+    "Nr_Trails",
+    "getrail",
+    "wrapup",
+    "trpt",
+    "depthfound",
+    "mreached",
+    "maxdepth",
+    "hash_table",
+    "svtack",
+    "upto",
+];
 /// So many lines of a compiler's complaints are shown.
 const MOST_LINES: usize = 40;
 
@@ -58,7 +72,14 @@ impl fmt::Display for Trouble {
                  install one, or name it in PREEMPT_C_COMPILER"
             ),
             Trouble::Refused(complaints) => {
-                write!(f, "the C of the model does not compile:\n{complaints}")
+                write!(f, "the C of the model does not compile:\n{complaints}")?;
+                match OF_VERIFIER.iter().find(|name| names(complaints, name)) {
+                    Some(name) => write!(
+                        f,
+                        "\n`{name}` belongs to the verifier that Spin generates, and has no equivalent here"
+                    ),
+                    None => Ok(()),
+                }
             }
             Trouble::File(error) => write!(f, "the C of the model cannot be compiled: {error}"),
             Trouble::Load(error) => write!(f, "the C of the model cannot be loaded: {error}"),
@@ -72,6 +93,15 @@ impl From<io::Error> for Trouble {
     fn from(error: io::Error) -> Self {
         Trouble::File(error)
     }
+}
+
+/// Whether a compiler complains of this name: both quote it.
+fn names(complaints: &str, name: &str) -> bool {
+    ["`", "'", "‘"].iter().any(|quote| {
+        complaints.split(quote).skip(1).any(|rest| {
+            rest.strip_prefix(name).is_some_and(|rest| rest.starts_with(['\'', '’', '`']))
+        })
+    })
 }
 
 impl Compiler {

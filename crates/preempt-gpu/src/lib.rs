@@ -1,10 +1,11 @@
 //! Searches on a graphics card: the same model, the same states, the same counts as on the processor.
 //!
 //! [`Card`] makes the searches of a check ([`RemoteSearch`]). It begins on the processor, where a small model is finished before
-//! a card has woken up; then the states move over. `search.rs` is the search, `device.rs` what it asks of a card, and
+//! a card has woken up; then the states move over. `search.rs` is the search, `bounded.rs` the one by preemptions, `device.rs` what it asks of a card, and
 //! `driver.rs` the card. The kernel comes from [`preempt_native::card`], and in tests an evaluator of its text takes the
 //! card's place.
 
+mod bounded;
 mod device;
 mod driver;
 #[cfg(test)]
@@ -16,10 +17,10 @@ mod tests;
 pub use device::{Device, Trouble};
 pub use driver::Driver;
 
+use preempt_check::RemoteSearch;
 use preempt_check::search::nested::NestedOptions;
-use preempt_check::search::partitioned::RemoteSearch;
 use preempt_check::search::{along_states, states_after};
-use preempt_check::{Budget, Covered, Finding, Options, search_here};
+use preempt_check::{Budget, Covered, Finding, Options, Preemptions, search_here};
 use preempt_core::{FaultKind, Outcome, Stop, System};
 use preempt_native::card::{card_code, stride_for};
 use preempt_promela::interpret::Interpreter;
@@ -35,11 +36,12 @@ const SAMPLES: u64 = 400;
 /// Of the card's free memory so much is left alone: driver and threads need some.
 const SPARE: u64 = 2 << 30;
 
-/// The kernels of a model, for states as long as the first one; the error is why it has none.
-pub fn kernels(interpreter: &Interpreter) -> Result<String, String> {
+/// The kernels of a model, for states as long as the first one; with `counts` those of a search by preemptions. The error is why
+/// it has none.
+pub fn kernels(interpreter: &Interpreter, counts: bool) -> Result<String, String> {
     let mut first = Vec::new();
     interpreter.initial(&mut first);
-    let code = card_code(interpreter, stride_for(first.len())).map_err(|error| error.0)?;
+    let code = card_code(interpreter, stride_for(first.len()), counts).map_err(|error| error.0)?;
     Ok(code.text)
 }
 
@@ -85,17 +87,23 @@ impl<D: Device> Card<D> {
             depth: options.depth,
             moves: system.transition_count(),
         };
+        let bound = match options.preemptions {
+            Preemptions::Any => None,
+            counted => Some(counted.limit().unwrap_or(u32::MAX)),
+        };
         let begin = Instant::now();
         loop {
-            let code = card_code(&self.interpreter, stride).map_err(|error| error.0)?;
+            let code =
+                card_code(&self.interpreter, stride, bound.is_some()).map_err(|error| error.0)?;
             let free = device.available().map_err(|error| error.0)?.saturating_sub(SPARE);
             let memory = self.memory.map_or(free, |memory| memory.min(free));
             let mut search =
                 Search::new(device, &code, &first, &wanted, memory).map_err(|error| error.0)?;
-            let found = search.explore(&code, &wanted, budget).map_err(|error| error.0)?;
+            let found = search.explore(&code, &wanted, bound, budget).map_err(|error| error.0)?;
             // What comes from a card went through the driver's compiler: nothing is called a proof unasked.
-            let is_proof = matches!(found.end, End::Over) && found.way.is_none();
-            if is_proof {
+            let is_proof = matches!(found.end, End::Over) && found.errors == 0;
+            let is_whole = found.buckets.as_ref().is_none_or(|buckets| buckets.bound.is_none());
+            if is_proof && is_whole {
                 let successors = |state: &[u8]| states_after(system, state);
                 let agrees = search.agrees(&code, SAMPLES, successors).map_err(|error| error.0)?;
                 if !agrees {
@@ -107,8 +115,12 @@ impl<D: Device> Card<D> {
                 End::TooLong => stride *= 2,
                 End::Asked => return Err("a step needs the interpreter".into()),
                 End::Over | End::Limit(_) => {
+                    let first_bucket = found.first_bucket_with_errors();
                     let mut finding = conclude(system, options, &first, found)
                         .ok_or("a counterexample of the card could not be followed")?;
+                    if let Some(bucket) = first_bucket {
+                        bounded::find_execution(system, options, bucket, &mut finding, budget)?;
+                    }
                     finding.statistics.search_seconds = begin.elapsed().as_secs_f64();
                     return Ok(finding);
                 }
@@ -140,7 +152,11 @@ fn conclude(system: &dyn System, options: &Options, first: &[u8], found: Found) 
     let complete = stop.is_none() && !is_enough;
     let mut finding = Finding::new(stop.map_or(Covered::Everything, Covered::Part));
     finding.counterexample = counterexample;
-    if complete {
+    if let Some(buckets) = found.buckets {
+        finding.bound = buckets.bound;
+        finding.statistics.per_bound = buckets.rows;
+    }
+    if complete && finding.bound.is_none() {
         finding.unreached = system.unreached(&found.taken);
     }
     let statistics = &mut finding.statistics;

@@ -1,4 +1,4 @@
-//! Breadth-first search on a card, level by level.
+//! Breadth-first search on a card, level by level; `bounded.rs` is the one by preemptions.
 //!
 //! The card holds the states, by number, and an index of them; here are the levels, the limits and the counters. No
 //! predecessor is stored: the level before a state is expanded once more to find one.
@@ -8,16 +8,16 @@
 
 use crate::device::{Device, Trouble};
 use preempt_check::{Budget, Progress};
-use preempt_core::Stop;
+use preempt_core::{BoundRow, Stop};
 use preempt_native::card::{
-    COUNTERS, CardCode, Counter, DEADLOCKS, EXPAND, FIELDS, Field, GROUP_WORDS, GROUPS, REBUILD,
-    SEEK,
+    COUNTERS, CardCode, Counter, DEADLOCKS, EXPAND, FIELDS, Field, GROUP_WORDS, GROUPS, MARKS,
+    REBUILD, RECORD_BYTES, SEEK,
 };
 
 /// Slots of the first index; few in tests, so that it grows.
 const FIRST_SLOTS: u64 = if cfg!(test) { 16 } else { 1 << 20 };
 /// So many states are expanded in one go, so that limits are kept within a second.
-const MOST_AT_ONCE: u64 = if cfg!(test) { 64 } else { 1 << 24 };
+pub(crate) const MOST_AT_ONCE: u64 = if cfg!(test) { 64 } else { 1 << 24 };
 
 /// What to count as a mistake.
 pub(crate) struct Wanted {
@@ -59,30 +59,41 @@ pub(crate) struct Found {
     pub(crate) memory: u64,
     /// By move: whether it was taken.
     pub(crate) taken: Vec<bool>,
+    /// Where preemptions are counted.
+    pub(crate) buckets: Option<Buckets>,
     /// The states from the first one to the first mistake, that behind which it is included.
     pub(crate) way: Option<Vec<Vec<u8>>>,
 }
 
 /// A search under way.
 pub(crate) struct Search<'d, D: Device> {
-    device: &'d mut D,
+    pub(crate) device: &'d mut D,
     stride: u64,
-    capacity: u64,
+    pub(crate) capacity: u64,
     slots: u64,
     most_slots: u64,
-    block: [u64; FIELDS],
+    pub(crate) block: [u64; FIELDS],
     block_at: u64,
-    counters: Vec<u64>,
+    pub(crate) counters: Vec<u64>,
     allocated: Vec<u64>,
     /// The first number of each level.
     levels: Vec<u64>,
 }
 
-/// How many states fit, and with how many slots: the index is at most three quarters full.
-fn fit(memory: u64, stride: u64) -> (u64, u64) {
+/// What a search by preemptions has to say beside the rest.
+#[derive(Debug)]
+pub(crate) struct Buckets {
+    /// What was counted when each bucket ended.
+    pub(crate) rows: Vec<BoundRow>,
+    /// The last bucket, if more is left.
+    pub(crate) bound: Option<u32>,
+}
+
+/// How many states fit, and with how many slots: the index is at most three quarters full. A state takes so many bytes, and a bit.
+fn fit(memory: u64, each: u64) -> (u64, u64) {
     let states = |slots: u64| {
         let rest = memory.saturating_sub(8 * slots);
-        (rest * 8 / (8 * stride + 1)).min(slots / 4 * 3)
+        (rest * 8 / (8 * each + 1)).min(slots / 4 * 3)
     };
     let most = (10..40).map(|bits| 1_u64 << bits).max_by_key(|slots| states(*slots));
     let slots = most.unwrap_or(FIRST_SLOTS);
@@ -100,7 +111,8 @@ impl<'d, D: Device> Search<'d, D> {
     ) -> Result<Self, Trouble> {
         device.load(&code.text)?;
         let stride = u64::from(code.stride);
-        let (capacity, most_slots) = fit(memory, stride);
+        let beside = if code.counts { RECORD_BYTES } else { 0 };
+        let (capacity, most_slots) = fit(memory, stride + beside);
         if capacity < 2 {
             return Err(Trouble("too little memory on the card".into()));
         }
@@ -131,6 +143,12 @@ impl<'d, D: Device> Search<'d, D> {
         for (field, bytes, fill) in pairs {
             search.block[field as usize] = search.allocate(bytes, fill)?;
         }
+        if code.counts {
+            search.block[Field::Records as usize] = search.allocate(8 * capacity, None)?;
+            search.block[Field::Pending as usize] = search.allocate(4 * capacity, Some(0))?;
+            let record = code.first_record(MARKS[0]).to_le_bytes();
+            search.device.write(search.block[Field::Records as usize], &record)?;
+        }
         search.device.write(search.block[Field::Faults as usize], &wanted.faults)?;
         search.block[Field::Mask as usize] = slots - 1;
         search.block[Field::Capacity as usize] = capacity;
@@ -155,7 +173,7 @@ impl<'d, D: Device> Search<'d, D> {
         Ok(address)
     }
 
-    fn run(&mut self, kernel: &str, first: u64, end: u64) -> Result<(), Trouble> {
+    pub(crate) fn run(&mut self, kernel: &str, first: u64, end: u64) -> Result<(), Trouble> {
         self.block[Field::First as usize] = first;
         self.block[Field::End as usize] = end;
         let bytes: Vec<u8> = self.block.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -163,7 +181,7 @@ impl<'d, D: Device> Search<'d, D> {
         self.device.launch(kernel, end - first, self.block_at)
     }
 
-    fn write_counters(&mut self) -> Result<(), Trouble> {
+    pub(crate) fn write_counters(&mut self) -> Result<(), Trouble> {
         let bytes: Vec<u8> = self.counters.iter().flat_map(|word| word.to_le_bytes()).collect();
         self.device.write(self.block[Field::Counters as usize], &bytes)
     }
@@ -177,26 +195,34 @@ impl<'d, D: Device> Search<'d, D> {
         Ok(())
     }
 
-    fn counter(&self, counter: Counter) -> u64 {
+    pub(crate) fn counter(&self, counter: Counter) -> u64 {
         self.counters[counter as usize]
     }
 
     /// The sum over all groups.
-    fn sum(&self, which: usize) -> u64 {
+    pub(crate) fn sum(&self, which: usize) -> u64 {
         let first = Counter::Groups as usize + which;
         (0..GROUPS).map(|group| self.counters[first + group * GROUP_WORDS]).sum()
     }
 
-    fn states(&self) -> u64 {
+    pub(crate) fn states(&self) -> u64 {
         self.counter(Counter::Next).min(self.capacity) - self.counter(Counter::Dead)
     }
 
-    fn memory(&self) -> u64 {
-        self.counter(Counter::Next).min(self.capacity) * self.stride + 8 * self.slots
+    pub(crate) fn memory(&self) -> u64 {
+        let beside = if self.block[Field::Records as usize] == 0 { 0 } else { RECORD_BYTES };
+        self.counter(Counter::Next).min(self.capacity) * (self.stride + beside) + 8 * self.slots
+    }
+
+    /// Has the index less than half full, so that most searches in it are short.
+    pub(crate) fn make_room(&mut self) -> Result<(), Trouble> {
+        let next = self.counter(Counter::Next);
+        while 2 * next > self.slots && self.grow(next)? {}
+        Ok(())
     }
 
     /// Puts all states into an index that is twice as large; `false` if there is no room for one.
-    fn grow(&mut self, states: u64) -> Result<bool, Trouble> {
+    pub(crate) fn grow(&mut self, states: u64) -> Result<bool, Trouble> {
         if self.slots >= self.most_slots {
             return Ok(false);
         }
@@ -211,7 +237,12 @@ impl<'d, D: Device> Search<'d, D> {
     }
 
     /// Expands a range of states; `None` if all went well.
-    fn expand(&mut self, code: &CardCode, first: u64, end: u64) -> Result<Option<End>, Trouble> {
+    pub(crate) fn expand(
+        &mut self,
+        code: &CardCode,
+        first: u64,
+        end: u64,
+    ) -> Result<Option<End>, Trouble> {
         loop {
             let before = self.counters.clone();
             self.run(EXPAND, first, end)?;
@@ -232,32 +263,54 @@ impl<'d, D: Device> Search<'d, D> {
             if next > self.capacity || !self.grow(next)? {
                 return Ok(Some(End::Limit(Stop::Memory)));
             }
-            let (next, dead) = (next, self.counter(Counter::Dead));
-            self.counters = before;
-            self.counters[Counter::Next as usize] = next;
-            self.counters[Counter::Dead as usize] = dead;
+            // What stays as it is: numbers that were given, and states that were marked.
+            let kept = [Counter::Next, Counter::Dead, Counter::Marked];
+            let after = std::mem::replace(&mut self.counters, before);
+            for counter in kept.map(|counter| counter as usize) {
+                self.counters[counter] = after[counter];
+            }
             self.write_counters()?;
         }
     }
 
-    /// Expands all levels.
+    /// Expands all levels, or all buckets of preemptions up to the last one.
     pub(crate) fn explore(
         &mut self,
         code: &CardCode,
         wanted: &Wanted,
+        bound: Option<u32>,
         budget: &mut Budget<'_>,
     ) -> Result<Found, Trouble> {
-        let end = self.levels_until(code, wanted, budget)?;
+        let (end, buckets) = match bound {
+            Some(last) => {
+                let (end, buckets) = self.buckets_until(code, wanted, last, budget)?;
+                (end, Some(buckets))
+            }
+            None => (self.levels_until(code, wanted, budget)?, None),
+        };
         let mut taken = vec![0; wanted.moves];
         self.device.read(self.block[Field::Taken as usize], &mut taken)?;
         let erroneous = self.counter(Counter::Erroneous);
         let (states, memory) = (self.states(), self.memory());
         let (arrivals, atomic_steps, errors) = (self.sum(0), self.sum(1), self.sum(2));
-        let depth = self.levels.len() as u64 - 1;
-        let is_wanted = matches!(end, End::Over | End::Limit(_)) && erroneous != u64::MAX;
+        // Visits are made in no particular order.
+        let depth = if buckets.is_some() { 0 } else { self.levels.len() as u64 - 1 };
+        let is_wanted =
+            matches!(end, End::Over | End::Limit(_)) && erroneous != u64::MAX && buckets.is_none();
         let way = if is_wanted { Some(self.way_to(erroneous)?) } else { None };
         let taken = taken.iter().map(|byte| *byte != 0).collect();
-        Ok(Found { end, states, arrivals, atomic_steps, errors, depth, memory, taken, way })
+        Ok(Found {
+            end,
+            states,
+            arrivals,
+            atomic_steps,
+            errors,
+            depth,
+            memory,
+            taken,
+            buckets,
+            way,
+        })
     }
 
     fn levels_until(
@@ -280,13 +333,7 @@ impl<'d, D: Device> Search<'d, D> {
                 if let Some(stop) = budget.check(progress) {
                     return Ok(End::Limit(stop));
                 }
-                // Less than half full, so that most searches in it are short.
-                while 2 * self.counter(Counter::Next) > self.slots {
-                    let next = self.counter(Counter::Next);
-                    if !self.grow(next)? {
-                        break;
-                    }
-                }
+                self.make_room()?;
                 let end = level_end.min(first + MOST_AT_ONCE);
                 if let Some(reason) = self.expand(code, first, end)? {
                     return Ok(reason);

@@ -6,8 +6,8 @@ mod random;
 
 use crate::evaluate::Evaluator;
 use crate::{Card, Driver};
-use preempt_check::search::partitioned::RemoteSearch;
-use preempt_check::{Budget, Finding, Options, Reduction, Search, search_here};
+use preempt_check::RemoteSearch;
+use preempt_check::{Budget, Finding, Options, Preemptions, Reduction, Search, search_here};
 use preempt_core::{Outcome, Stop, System, replay};
 use preempt_native::Native;
 use preempt_promela::interpret::Interpreter;
@@ -42,6 +42,44 @@ fn both(make: impl Fn() -> Interpreter, seed: u64, memory: u64) -> (Finding, Fin
     let there = card.safety(&native, &options(), &mut Budget::unlimited());
     let launches = card.device.lock().unwrap_or_else(PoisonError::into_inner).launches;
     (here, there, launches)
+}
+
+/// The same of searches by preemptions: rows, and what the last one leaves.
+fn assert_same_buckets(
+    name: &str,
+    make: impl Fn() -> Interpreter,
+    seed: u64,
+    options: &Options,
+) -> bool {
+    let reference = make();
+    let native = Native::new(&reference).expect("machine code");
+    let here = search_here(&native, options, &mut Budget::unlimited());
+    let card = Card { few: 1, ..Card::new(Evaluator::new(seed, 1 << 26), make(), None) };
+    let there = card.safety(&native, options, &mut Budget::unlimited());
+    let launches = card.device.lock().unwrap_or_else(PoisonError::into_inner).launches;
+    if launches <= 1 || there.notes.iter().any(|note| note.contains("timeout")) {
+        return false;
+    }
+    assert!(there.notes.is_empty(), "{name}: {:?}", there.notes);
+    let numbers = |finding: &Finding| {
+        let s = &finding.statistics;
+        (s.states, s.transitions, s.matched, s.errors, s.complete, finding.bound, finding.stop)
+    };
+    assert_eq!(here.statistics.per_bound, there.statistics.per_bound, "{name}");
+    assert_eq!(numbers(&here), numbers(&there), "{name}");
+    assert_eq!(here.unreached, there.unreached, "{name}");
+    assert_eq!(here.counterexample.is_some(), there.counterexample.is_some(), "{name}");
+    true
+}
+
+/// Searches by preemptions: all bounds, and up to a small one.
+fn counted() -> [Options; 3] {
+    [
+        Preemptions::Iterate { last: None },
+        Preemptions::AtMost(1),
+        Preemptions::Iterate { last: Some(2) },
+    ]
+    .map(|preemptions| Options { preemptions, ..options() })
 }
 
 fn assert_same(name: &str, (here, there, launches): &(Finding, Finding, u64)) {
@@ -89,6 +127,53 @@ fn the_models_have_the_same_states_and_mistakes() {
         compared += 1;
     }
     assert!(compared >= 8, "only {compared} models were compared");
+}
+
+#[test]
+fn the_models_have_the_same_rows() {
+    let mut compared = 0;
+    for path in models() {
+        let source = std::fs::read_to_string(&path).expect("a model");
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let make = || interpreter(&source).expect("a model");
+        let reference = make();
+        let Ok(native) = Native::new(&reference) else { continue };
+        let mut few = Budget::unlimited().states(MOST / 2);
+        if search_here(&native, &options(), &mut few).stop.is_some() {
+            continue;
+        }
+        for options in counted() {
+            let name = format!("{name}, {:?}", options.preemptions);
+            compared += u32::from(assert_same_buckets(&name, make, 1, &options));
+        }
+    }
+    assert!(compared >= 20, "only {compared} searches were compared");
+}
+
+/// So many random models by preemptions, each with another order of the threads.
+#[test]
+fn random_models_have_the_same_rows() {
+    let count = std::env::var("PREEMPT_CARD_MODELS").ok().and_then(|text| text.parse().ok());
+    let mut compared = 0;
+    for seed in 0..count.unwrap_or(60) {
+        let text = random::make(&mut random::Random::new(seed), None).text();
+        let Some(reference) = interpreter(&text) else { continue };
+        let Ok(native) = Native::new(&reference) else { continue };
+        let here = search_here(&native, &options(), &mut Budget::unlimited().states(300));
+        let is_small = here.stop.is_none() && here.statistics.states > 1;
+        if native.initial(&mut Vec::new()) != Outcome::Done || !is_small {
+            continue;
+        }
+        if !both(|| interpreter(&text).expect("a model"), seed, 1 << 26).1.notes.is_empty() {
+            continue;
+        }
+        for options in counted() {
+            let make = || interpreter(&text).expect("a model");
+            let name = format!("seed {seed}, {:?}:\n{text}", options.preemptions);
+            compared += u32::from(assert_same_buckets(&name, make, seed, &options));
+        }
+    }
+    assert!(compared >= 20, "only {compared} searches were compared");
 }
 
 /// So many random models, each with another order of the threads.
@@ -194,6 +279,16 @@ fn long_states_are_whole() {
         let make = || interpreter(&source).expect("a model");
         assert_same(&format!("{ints} numbers"), &both(make, ints, 1 << 26));
     }
+}
+
+/// A step that takes too long for limits to be kept is left to the processor.
+#[test]
+fn a_very_long_step_needs_the_processor() {
+    let source = "byte g; active proctype p() { int n; d_step { do :: n < 300000 -> n++ :: else -> break od }; g = 1 }";
+    let (here, there, launches) = both(|| interpreter(source).expect("a model"), 1, 1 << 24);
+    assert!(launches > 1);
+    assert!(there.notes[0].contains("a step needs the interpreter"), "{:?}", there.notes);
+    assert_eq!(here.statistics.states, there.statistics.states);
 }
 
 /// The benchmark of long states, with fewer marks.

@@ -45,6 +45,7 @@ mod rewrite;
 mod simulation;
 mod stutter;
 mod translate;
+mod universal;
 mod word;
 
 pub use automaton::{Automaton, Edge};

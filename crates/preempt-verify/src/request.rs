@@ -1,6 +1,6 @@
 //! What to look for, how, and within which limits: plain data.
 
-use preempt_check::search::partitioned::RemoteSearch;
+use preempt_check::RemoteSearch;
 use preempt_check::{Compatibility, Options, Preemptions, Reduction, Search, Storage};
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use crate::confirm::confirm;
 use crate::engine::Engine;
 use crate::{Control, Error, Event, Request};
-use preempt_check::search::partitioned::RemoteSearch;
+use preempt_check::RemoteSearch;
 use preempt_check::{Check, Compatibility, Finding, Options, Preemptions, conclude_until};
 use preempt_core::{Claim, System, grouped};
 

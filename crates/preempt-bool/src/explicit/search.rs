@@ -52,12 +52,20 @@ struct Entry {
     step: Option<Step>,
 }
 
-struct Search {
+struct Search<'a> {
+    machine: &'a Machine<'a>,
+    extent: Extent,
+    watch: &'a Watch<'a>,
+    layers: &'a mut Layers,
     store: Store,
     entries: Vec<Entry>,
     /// Per state and process, whether it was visited.
     visited: Vec<bool>,
     processes: usize,
+    /// What waits in the present layer, by its steps.
+    layer: Vec<Vec<Entry>>,
+    /// What waits for one switch more.
+    next: Vec<Vec<Entry>>,
     /// Arrivals at search states that were known.
     matched: u64,
     /// The same, of arrivals that need one switch more than the present layer.
@@ -66,6 +74,27 @@ struct Search {
     /// Steps of threads, for the limit on successors.
     steps: u64,
     state_bytes: usize,
+}
+
+/// Why a search ends before everything is visited.
+enum End {
+    /// The first violation was found, and no more are wanted.
+    Found,
+    Limit(Stop),
+}
+
+impl From<Stop> for End {
+    fn from(stop: Stop) -> End {
+        End::Limit(stop)
+    }
+}
+
+/// Buffers for the expansion of a state.
+#[derive(Default)]
+struct Buffers {
+    state: Vec<u8>,
+    successor: Vec<u8>,
+    enabled: Enabled,
 }
 
 /// How far a search may go.
@@ -92,162 +121,190 @@ pub(crate) fn search(
     let mut initial = Vec::new();
     machine.initial(&mut initial);
     let mut search = Search {
+        machine,
+        extent,
+        watch,
+        layers,
         store: Store::default(),
         entries: Vec::new(),
         visited: Vec::new(),
         processes: machine.process_count(&initial),
+        layer: Vec::new(),
+        next: Vec::new(),
         matched: 0,
         matched_next: 0,
         errors: 0,
         steps: 0,
         state_bytes: initial.len(),
     };
-    let end = search.explore(machine, &initial, extent, watch, layers);
-    layers.states = search.entries.len() as u64;
-    layers.matched = search.matched;
-    layers.errors = search.errors;
-    layers.depth = search.entries.iter().map(|entry| entry.steps.into()).max().unwrap_or(0);
-    layers.state_bytes = search.state_bytes as u64;
-    layers.bytes = search.memory();
+    let end = search.explore(&initial);
+    search.conclude();
     end
 }
 
-impl Search {
-    fn explore(
-        &mut self,
-        machine: &Machine<'_>,
-        initial: &[u8],
-        extent: Extent,
-        watch: &Watch<'_>,
-        layers: &mut Layers,
-    ) -> Result<(), Stop> {
-        let search = self;
-        let processes = search.processes;
-        let Extent { everywhere, full, .. } = extent;
-        // Process 0 runs `init` inside layer 0.
-        let starters = if machine.init_is_over(initial) { 1..processes as u16 } else { 0..1 };
-        let mut layer = Vec::new();
-        let (state, _) = search.store.insert(initial);
-        for active in starters {
-            let entry = Entry { state, active, steps: 0, parent: u32::MAX, step: None };
-            search.put(&mut layer, entry);
-        }
-        let (mut scratch, mut state, mut enabled) = (Vec::new(), Vec::new(), Enabled::new());
-        for switches in 0..=extent.switches {
-            watch.switches.set(switches);
-            let mut next: Vec<Vec<Entry>> = Vec::new();
-            let mut bucket = 0;
-            while bucket < layer.len() {
-                for entry in std::mem::take(&mut layer[bucket]) {
-                    if !search.visit(&entry) {
-                        continue;
-                    }
-                    let at = search.entries.len() as u32;
-                    if at.is_multiple_of(1024) {
-                        watch.check(u64::from(at))?;
-                        if search.memory() > watch.memory() {
-                            return Err(Stop::Memory);
-                        }
-                    }
-                    if u64::from(at) >= extent.states {
-                        return Err(Stop::Memory);
-                    }
-                    search.entries.push(entry);
-                    let Entry { active, steps, .. } = entry;
-                    state.clear();
-                    state.extend_from_slice(search.store.get(entry.state));
-                    enabled.clear();
-                    if active == 0 || everywhere || machine.has_atomic_sections() {
-                        machine.enabled(&mut state, &mut enabled);
-                    } else {
-                        machine.steps_of(&state, usize::from(active), &mut enabled);
-                    }
-                    for &step in enabled.of(ProcessId(active)) {
-                        scratch.clear();
-                        scratch.extend_from_slice(&state);
-                        search.steps += 1;
-                        // One state may have a million successors.
-                        if search.steps.is_multiple_of(4096) {
-                            watch.check(u64::from(at))?;
-                            let most = extent.states.saturating_mul(MOST_SUCCESSORS);
-                            if search.steps > most || search.memory() > watch.memory() {
-                                return Err(Stop::Memory);
-                            }
-                        }
-                        let outcome = machine.apply(&mut scratch, step);
-                        if let Outcome::Violated(number) = outcome {
-                            search.errors += 1;
-                            if layers.found.is_none() {
-                                layers.found = Some((search.path(at, step), number));
-                            }
-                            if !full {
-                                layers.rows.push(search.row(switches));
-                                return Ok(());
-                            }
-                        }
-                        match outcome {
-                            Outcome::Broken(number) => {
-                                let choices = Machine::is_choice_limit(number);
-                                layers.truncated =
-                                    Some(if choices { Stop::Memory } else { Stop::Depth });
-                            }
-                            Outcome::Done | Outcome::Violated(_) => {
-                                let (state, _) = search.store.insert(&scratch);
-                                search.state_bytes = search.state_bytes.max(scratch.len());
-                                let steps = steps + 1;
-                                let step = Some(step);
-                                let successor = Entry { state, active, steps, parent: at, step };
-                                if active == 0 && machine.init_is_over(&scratch) {
-                                    for active in 1..processes as u16 {
-                                        search.put(&mut layer, Entry { active, ..successor });
-                                    }
-                                    continue;
-                                }
-                                search.put(&mut layer, successor);
-                                if active == 0 || everywhere {
-                                    continue;
-                                }
-                                if machine.may_matter(step.map_or(0, |s| s.transition), &scratch) {
-                                    for other in (1..processes as u16).filter(|o| *o != active) {
-                                        let entry = Entry { active: other, ..successor };
-                                        let same_round = extent.rounds && other > active;
-                                        match same_round {
-                                            true => search.put(&mut layer, entry),
-                                            false => search.put_next(&mut next, entry),
-                                        }
-                                    }
-                                }
-                            }
-                        }
-                    }
-                    if active > 0 && everywhere {
-                        for (other, _) in enabled.by_process().filter(|(p, _)| p.0 != active) {
-                            let entry = Entry { active: other.0, parent: at, step: None, ..entry };
-                            let same_round = extent.rounds && other.0 > active;
-                            match same_round {
-                                true => search.put(&mut layer, entry),
-                                false => search.put_next(&mut next, entry),
-                            }
-                        }
-                    }
-                }
-                // Within a round, the processor is handed over without a step.
-                if layer[bucket].is_empty() {
-                    bucket += 1;
-                }
+impl Search<'_> {
+    fn explore(&mut self, initial: &[u8]) -> Result<(), Stop> {
+        self.begin(initial);
+        for switches in 0..=self.extent.switches {
+            self.watch.switches.set(switches);
+            let end = self.explore_layer();
+            if let Err(End::Limit(stop)) = end {
+                return Err(stop);
             }
-            layers.rows.push(search.row(switches));
-            if next.iter().all(Vec::is_empty) {
-                layers.exhausted = layers.truncated.is_none();
+            self.layers.rows.push(self.row(switches));
+            if end.is_err() {
                 return Ok(());
             }
-            layer = next;
+            if self.next.iter().all(Vec::is_empty) {
+                self.layers.exhausted = self.layers.truncated.is_none();
+                return Ok(());
+            }
+            self.layer = std::mem::take(&mut self.next);
             // What is beyond the last row is not counted.
-            if switches < extent.switches {
-                search.matched += std::mem::take(&mut search.matched_next);
+            if switches < self.extent.switches {
+                self.matched += std::mem::take(&mut self.matched_next);
             }
         }
         Ok(())
+    }
+
+    /// Gives the processor to each thread that may have it first. Process 0 runs `init` inside layer 0.
+    fn begin(&mut self, initial: &[u8]) {
+        let is_over = self.machine.init_is_over(initial);
+        let starters = if is_over { 1..self.processes as u16 } else { 0..1 };
+        let (state, _) = self.store.insert(initial);
+        for active in starters {
+            self.put(Entry { state, active, steps: 0, parent: u32::MAX, step: None });
+        }
+    }
+
+    /// Visits all that can be reached without another switch.
+    fn explore_layer(&mut self) -> Result<(), End> {
+        let mut buffers = Buffers::default();
+        let mut bucket = 0;
+        while bucket < self.layer.len() {
+            for entry in std::mem::take(&mut self.layer[bucket]) {
+                if self.visit(&entry) {
+                    self.expand(entry, &mut buffers)?;
+                }
+            }
+            // Within a round, the processor is handed over without a step.
+            if self.layer[bucket].is_empty() {
+                bucket += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes all steps of the thread that has the processor, or hands it over.
+    fn expand(&mut self, entry: Entry, buffers: &mut Buffers) -> Result<(), End> {
+        let (machine, everywhere) = (self.machine, self.extent.everywhere);
+        let at = self.entries.len() as u32;
+        if at.is_multiple_of(1024) {
+            self.look_at_limits()?;
+        }
+        if u64::from(at) >= self.extent.states {
+            return Err(Stop::Memory.into());
+        }
+        self.entries.push(entry);
+        let active = entry.active;
+        let Buffers { state, successor, enabled } = buffers;
+        state.clear();
+        state.extend_from_slice(self.store.get(entry.state));
+        enabled.clear();
+        if active == 0 || everywhere || machine.has_atomic_sections() {
+            machine.enabled(state, enabled);
+        } else {
+            machine.steps_of(state, usize::from(active), enabled);
+        }
+        for &step in enabled.of(ProcessId(active)) {
+            self.count_step()?;
+            successor.clear();
+            successor.extend_from_slice(state);
+            let outcome = machine.apply(successor, step);
+            if let Outcome::Violated(number) = outcome {
+                self.violation(at, step, number)?;
+            }
+            match outcome {
+                Outcome::Broken(number) => {
+                    let choices = Machine::is_choice_limit(number);
+                    let stop = if choices { Stop::Memory } else { Stop::Depth };
+                    self.layers.truncated = Some(stop);
+                }
+                Outcome::Done | Outcome::Violated(_) => {
+                    self.arrive(at, entry, step, successor);
+                }
+            }
+        }
+        if active > 0 && everywhere {
+            for (other, _) in enabled.by_process().filter(|(other, _)| other.0 != active) {
+                self.hand_over(Entry { parent: at, step: None, ..entry }, other.0);
+            }
+        }
+        Ok(())
+    }
+
+    /// One state may have a million successors, so that limits are looked at between them, too.
+    fn count_step(&mut self) -> Result<(), Stop> {
+        self.steps += 1;
+        if !self.steps.is_multiple_of(4096) {
+            return Ok(());
+        }
+        let most = self.extent.states.saturating_mul(MOST_SUCCESSORS);
+        if self.steps > most { Err(Stop::Memory) } else { self.look_at_limits() }
+    }
+
+    fn look_at_limits(&self) -> Result<(), Stop> {
+        self.watch.check(self.entries.len() as u64)?;
+        if self.memory() > self.watch.memory() { Err(Stop::Memory) } else { Ok(()) }
+    }
+
+    /// Counts a violation by a step behind entry `at`.
+    fn violation(&mut self, at: u32, step: Step, number: u32) -> Result<(), End> {
+        self.errors += 1;
+        if self.layers.found.is_none() {
+            self.layers.found = Some((self.path(at, step), number));
+        }
+        if self.extent.full { Ok(()) } else { Err(End::Found) }
+    }
+
+    /// Takes note of the state behind a step, and of the threads that may have the processor there.
+    fn arrive(&mut self, at: u32, from: Entry, step: Step, reached: &[u8]) {
+        let (state, _) = self.store.insert(reached);
+        self.state_bytes = self.state_bytes.max(reached.len());
+        let steps = from.steps + 1;
+        let successor = Entry { state, steps, parent: at, step: Some(step), ..from };
+        let threads = 1..self.processes as u16;
+        if from.active == 0 && self.machine.init_is_over(reached) {
+            threads.for_each(|active| self.put(Entry { active, ..successor }));
+            return;
+        }
+        self.put(successor);
+        let is_certain = from.active == 0 || self.extent.everywhere;
+        if !is_certain && self.machine.may_matter(step.transition, reached) {
+            threads
+                .filter(|other| *other != from.active)
+                .for_each(|other| self.hand_over(successor, other));
+        }
+    }
+
+    /// Hands the processor over to another thread.
+    fn hand_over(&mut self, entry: Entry, other: u16) {
+        let is_free = self.extent.rounds && other > entry.active;
+        let entry = Entry { active: other, ..entry };
+        if is_free { self.put(entry) } else { self.put_next(entry) }
+    }
+
+    /// The numbers of everything, also of what a limit kept from being finished.
+    fn conclude(self) {
+        let (memory, states) = (self.memory(), self.entries.len() as u64);
+        let layers = self.layers;
+        layers.states = states;
+        layers.matched = self.matched;
+        layers.errors = self.errors;
+        layers.depth = self.entries.iter().map(|entry| entry.steps.into()).max().unwrap_or(0);
+        layers.state_bytes = self.state_bytes as u64;
+        layers.bytes = memory;
     }
 
     /// What was visited with at most so many switches.
@@ -262,26 +319,23 @@ impl Search {
     }
 
     /// An arrival within the present layer.
-    fn put(&mut self, buckets: &mut Vec<Vec<Entry>>, entry: Entry) {
-        self.matched += u64::from(!self.keep(buckets, entry));
+    fn put(&mut self, entry: Entry) {
+        match self.is_visited(&entry) {
+            true => self.matched += 1,
+            false => keep(&mut self.layer, entry),
+        }
     }
 
     /// An arrival that needs one switch more.
-    fn put_next(&mut self, buckets: &mut Vec<Vec<Entry>>, entry: Entry) {
-        self.matched_next += u64::from(!self.keep(buckets, entry));
+    fn put_next(&mut self, entry: Entry) {
+        match self.is_visited(&entry) {
+            true => self.matched_next += 1,
+            false => keep(&mut self.next, entry),
+        }
     }
 
-    /// Keeps an arrival for later, unless it is at a search state that was visited.
-    fn keep(&self, buckets: &mut Vec<Vec<Entry>>, entry: Entry) -> bool {
-        if self.visited.get(self.index(&entry)).copied().unwrap_or(false) {
-            return false;
-        }
-        let at = entry.steps as usize;
-        if buckets.len() <= at {
-            buckets.resize_with(at + 1, Vec::new);
-        }
-        buckets[at].push(entry);
-        true
+    fn is_visited(&self, entry: &Entry) -> bool {
+        self.visited.get(self.index(entry)).copied().unwrap_or(false)
     }
 
     /// Says whether the search state is new.
@@ -311,4 +365,13 @@ impl Search {
         steps.reverse();
         steps
     }
+}
+
+/// Keeps an arrival for later, by its steps.
+fn keep(buckets: &mut Vec<Vec<Entry>>, entry: Entry) {
+    let at = entry.steps as usize;
+    if buckets.len() <= at {
+        buckets.resize_with(at + 1, Vec::new);
+    }
+    buckets[at].push(entry);
 }

@@ -32,8 +32,8 @@ impl Buchi {
         &self.propositions
     }
 
-    /// The state before anything was read: all initial states at once.
-    fn start(&self) -> u32 {
+    /// Stands for all initial states where there is not just one.
+    fn several(&self) -> u32 {
         self.automaton.len() as u32
     }
 }
@@ -51,7 +51,10 @@ fn no_assertion() -> Fault {
 
 impl Property for Buchi {
     fn initial(&self) -> u32 {
-        self.start()
+        match self.automaton.initial() {
+            [initial] => *initial,
+            _ => self.several(),
+        }
     }
 
     fn moves(
@@ -64,7 +67,7 @@ impl Property for Buchi {
     }
 
     fn is_accepting(&self, state: u32) -> bool {
-        state != self.start() && self.automaton.accepting(state)
+        state != self.several() && self.automaton.accepting(state)
     }
 
     fn assertion(&self, _number: u32) -> Fault {
@@ -85,7 +88,7 @@ impl Reader for Buchi {
     fn read(&self, state: u32, letter: u64, emit: &mut dyn FnMut(u32)) {
         let known = self.alphabet.as_ref().map(|alphabet| alphabet.valuation(letter as u32));
         let letter = known.unwrap_or(letter);
-        if state != self.start() {
+        if state != self.several() {
             return self.automaton.successors(state, letter).for_each(emit);
         }
         let initial = self.automaton.initial();

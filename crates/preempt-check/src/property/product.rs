@@ -433,7 +433,12 @@ impl<S: System + ?Sized, P: Property + ?Sized> Describe for Product<'_, S, P> {
     fn describe(&self, state: &[u8], step: Step) -> (String, u32, String) {
         let text = match (step.process, step.transition) {
             (ProcessId::PROPERTY, COMPLETE) => "the claim ends",
-            (ProcessId::PROPERTY, VIOLATE) => "the claim's assertion fails",
+            (ProcessId::PROPERTY, VIOLATE) => {
+                match self.property.assertion(step.partner_transition).kind {
+                    FaultKind::Assertion => "the claim's assertion fails",
+                    _ => "nothing that can follow satisfies the formula",
+                }
+            }
             (ProcessId::PROPERTY, FAULT) => "the property cannot be evaluated",
             (ProcessId::PROPERTY, _) => "nothing can move: the state repeats for ever",
             _ => return self.system.describe(self.split(state).0, Self::inner(step)),

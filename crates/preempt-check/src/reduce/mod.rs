@@ -23,4 +23,4 @@ mod stubborn;
 pub(crate) use ahead::{Ahead, Learned, Signalled};
 pub(crate) use gain::{Gain, LOOK, is_too_little, may_be_dropped};
 pub(crate) use reducer::{Pick, Reducer};
-pub(crate) use selector::{EVERYTHING, Selector};
+pub use selector::{EVERYTHING, Selector};

@@ -5,11 +5,11 @@ use crate::{Options, Reduction};
 use preempt_core::{Enabled, ProcessId, Step, System};
 
 /// The number of the selection that leaves nothing out.
-pub(crate) const EVERYTHING: u16 = u16::MAX;
+pub const EVERYTHING: u16 = u16::MAX;
 
 /// Chooses which steps of a state to explore first.
 #[derive(Debug)]
-pub(crate) struct Selector {
+pub struct Selector {
     rule: Reduction,
     /// Steps that a property can see must not be reordered.
     observed: bool,
@@ -19,7 +19,8 @@ pub(crate) struct Selector {
 }
 
 impl Selector {
-    pub(crate) fn new(options: &Options) -> Self {
+    /// One that reduces as these options say.
+    pub fn new(options: &Options) -> Self {
         Selector {
             rule: options.reduction,
             observed: options.observed,
@@ -31,12 +32,12 @@ impl Selector {
 
     /// Whether anything is ever left out.
     #[inline(always)]
-    pub(crate) fn reduces(&self) -> bool {
+    pub fn reduces(&self) -> bool {
         self.rule != Reduction::None
     }
 
     /// Selects the first selection numbered `from` or more, or everything; returns its number.
-    pub(crate) fn next<S: System + ?Sized>(
+    pub fn next<S: System + ?Sized>(
         &mut self,
         system: &S,
         state: &[u8],
@@ -85,12 +86,12 @@ impl Selector {
     }
 
     /// Leaves steps out of the present selection.
-    pub(crate) fn leave_out(&mut self, is_out: impl Fn(&Step) -> bool) {
+    pub fn leave_out(&mut self, is_out: impl Fn(&Step) -> bool) {
         self.steps.retain(|step| !is_out(step));
     }
 
     /// The steps of the present selection.
-    pub(crate) fn selected(&self) -> &[Step] {
+    pub fn selected(&self) -> &[Step] {
         &self.steps
     }
 }

@@ -6,7 +6,6 @@
 //! | `bounded` | is one reachable within a bound on preemptions, depth-first? |
 //! | `iterative` | the same, bucket by bucket: no preemption, one, two, … |
 //! | `cycles` | is there an execution without end that violates a liveness property? |
-//! | `partitioned` | the same questions, with the states dealt out among owners: processes, machines |
 //! | `sampling` | is one found by looking at some executions only? |
 //! | `shared` | what several families need: expansion, compact successors, statistics, traces |
 //!
@@ -16,7 +15,6 @@
 pub(crate) mod bounded;
 pub(crate) mod cycles;
 pub(crate) mod iterative;
-pub mod partitioned;
 mod preemption_bound;
 pub(crate) mod safety;
 pub(crate) mod sampling;

@@ -169,7 +169,7 @@ const CHECKSUMS: [u32; 256] = {
 
 /// A hash that is the same on every machine: processes deal out states by it.
 #[inline]
-pub(crate) fn hash_for_all(state: &[u8]) -> u64 {
+pub fn hash_for_all(state: &[u8]) -> u64 {
     match Quick::new() {
         Quick::Anywhere => checksum_by_table(state),
         // SAFETY: `new` has seen that the processor has this instruction.
@@ -181,7 +181,7 @@ pub(crate) fn hash_for_all(state: &[u8]) -> u64 {
 /// As [`hash_for_all`], of all states of a batch. Says whether these are hashes that an exact store accepts beside
 /// its own.
 #[inline]
-pub(crate) fn hash_batch_for_all(bytes: &[u8], batch: &mut [Pending]) -> bool {
+pub fn hash_batch_for_all(bytes: &[u8], batch: &mut [Pending]) -> bool {
     match Quick::new() {
         Quick::Anywhere => {
             for pending in batch {

@@ -12,11 +12,19 @@ pub(crate) struct Given {
     /// The command line, without the program's name.
     pub(crate) words: Vec<OsString>,
     pub(super) start: Instant,
+    /// The options were not typed but stand for those of another tool: one that a property has no use for is
+    /// noted in its report and not refused.
+    pub(crate) translated: bool,
 }
 
 impl Default for Given {
     fn default() -> Self {
-        Given { options: BTreeSet::new(), words: Vec::new(), start: Instant::now() }
+        Given {
+            options: BTreeSet::new(),
+            words: Vec::new(),
+            start: Instant::now(),
+            translated: false,
+        }
     }
 }
 

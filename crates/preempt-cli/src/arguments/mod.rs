@@ -134,8 +134,17 @@ pub(crate) enum Command {
         /// The model, Boolean program or pushdown system that it is about; of an automaton, the formula
         model: PathBuf,
     },
+    /// Print the names of a Promela model with their types and values, as `spin -d` does
+    #[command(hide = true)]
+    Symbols(SymbolsArguments),
     /// Print the kernels that `check --gpu` gives to a graphics card (PTX)
-    Kernel(ModelArguments),
+    Kernel {
+        /// Print those of a search by preemptions
+        #[arg(long)]
+        bound: bool,
+        #[command(flatten)]
+        model: ModelArguments,
+    },
     /// Compile C programs for `preempt run`; takes the options of the C compiler
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Cc {
@@ -289,9 +298,19 @@ pub(crate) fn parse(words: Vec<OsString>) -> Result<Cli, clap::Error> {
         // The groups that clap makes of flattened structs are no options.
         let options = matches.ids().filter(|id| id.as_str() != "file").filter(is_given);
         let options = options.map(|id| id.to_string()).filter(|id| !id.ends_with("Arguments"));
-        arguments.given = Given { options: options.collect(), words: kept, start };
+        arguments.given =
+            Given { options: options.collect(), words: kept, start, translated: false };
     }
     Ok(cli)
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct SymbolsArguments {
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+    /// The never claim in this file takes the place of those of the model
+    #[arg(long, value_name = "FILE")]
+    pub(crate) claim_file: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
@@ -313,6 +332,9 @@ pub(crate) struct SimulateArguments {
     /// Print what Spin prints; the letters are those of its options: p, g, l, r, s, T, b, B, h
     #[arg(long, value_name = "LETTERS", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["json", "interactive"])]
     pub(crate) spin: Option<Shown>,
+    /// With --spin: print no statement before step N
+    #[arg(long, value_name = "N", requires = "spin", default_value_t = 0)]
+    pub(crate) from: usize,
     /// Print the trace as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -339,6 +361,9 @@ pub(crate) struct ReplayArguments {
     /// With --spin: stop before step N
     #[arg(long, value_name = "N", requires = "spin")]
     pub(crate) steps: Option<usize>,
+    /// With --spin: print nothing before step N
+    #[arg(long, value_name = "N", requires = "spin", default_value_t = 0)]
+    pub(crate) from: usize,
     /// Print the trace as JSON
     #[arg(long)]
     pub(crate) json: bool,

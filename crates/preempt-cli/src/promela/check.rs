@@ -166,6 +166,11 @@ fn selector(model: &Model, property: Property) -> Vec<String> {
                 None => words(&["--formula", &block.text]),
             }
         }
+        Property::BadPrefix(index) => {
+            let mut options = selector(model, Property::Formula(index));
+            options.push("--no-acceptance".into());
+            options
+        }
     }
 }
 
@@ -173,7 +178,7 @@ fn selector(model: &Model, property: Property) -> Vec<String> {
 fn subject(property: Property) -> Subject {
     match property {
         Property::Safety => Subject::Finite,
-        Property::Completion(_) => Subject::Completion,
+        Property::Completion(_) | Property::BadPrefix(_) => Subject::Completion,
         Property::Acceptance
         | Property::NonProgress
         | Property::Claim(_)
@@ -192,7 +197,9 @@ fn heading(
         Property::Completion(index) | Property::Claim(index) => {
             Never::Named(model.claims[index].name.clone().unwrap_or_default())
         }
-        Property::Formula(index) => Never::Named(Property::formula_name(model, index)),
+        Property::Formula(index) | Property::BadPrefix(index) => {
+            Never::Named(Property::formula_name(model, index))
+        }
         Property::NonProgress => Never::Named(":np_:".into()),
         _ if model.claims.is_empty() && model.formulas.is_empty() => Never::None,
         _ => Never::NotSelected,
@@ -200,7 +207,7 @@ fn heading(
     let cycles = match property {
         Property::NonProgress => Cycles::NonProgress,
         Property::Acceptance | Property::Formula(_) | Property::Claim(_) => Cycles::Acceptance,
-        Property::Completion(_) | Property::Safety => Cycles::None,
+        Property::Completion(_) | Property::BadPrefix(_) | Property::Safety => Cycles::None,
     };
     Heading {
         never,

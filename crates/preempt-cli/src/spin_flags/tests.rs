@@ -22,19 +22,19 @@ fn line(spin: &str) -> String {
 fn common_lines() {
     assert_eq!(
         line("-run -a -ltl p1 -DN=3 m.pml"),
-        "preempt check m.pml --trace m.pml.trail --report spin --acceptance --ltl p1 -D N=3"
+        "preempt check m.pml --trace m.pml.trail --report spin --first --acceptance --ltl p1 -D N=3"
     );
     assert_eq!(
         line("-run -bcs -L2 -noreduce -c0 -m1000000 m.pml"),
-        "preempt check m.pml --trace m.pml.trail --report spin --por off --max-errors 0 --bound 2"
+        "preempt check m.pml --trace m.pml.trail --report spin --first --por off --max-errors 0 --bound 2"
     );
     assert_eq!(
         line("-run -bcs -m500 m.pml"),
-        "preempt check m.pml --trace m.pml.trail --report spin --depth 500 --search dfs --bound 0"
+        "preempt check m.pml --trace m.pml.trail --report spin --first --depth 500 --search dfs --bound 0"
     );
     assert_eq!(
         line("-search -bitstate -w28 -k5 -E m.pml"),
-        "preempt check m.pml --trace m.pml.trail --report spin --store bitstate --bits 28 --hashes 5 --no-deadlock"
+        "preempt check m.pml --trace m.pml.trail --report spin --first --store bitstate --bits 28 --hashes 5 --no-deadlock"
     );
     assert_eq!(
         line("-p -g -l -n7 -u20 m.pml"),
@@ -76,12 +76,9 @@ fn the_equivalents_are_accepted_by_our_own_command_line() {
 
 #[test]
 fn switches_of_the_verifier_are_told_from_macros_of_the_model() {
-    let check = "preempt check m.pml --trace m.pml.trail --report spin";
+    let check = "preempt check m.pml --trace m.pml.trail --report spin --first";
     assert_eq!(line("-run -DN=3 m.pml"), format!("{check} -D N=3"));
-    assert_eq!(
-        line("-run -DNP -DNOREDUCE m.pml"),
-        format!("{check} --non-progress --por off --search dfs")
-    );
+    assert_eq!(line("-run -DNP -DNOREDUCE m.pml"), format!("{check} --non-progress --por off"));
     assert_eq!(line("-run -DMEMLIM=512 m.pml"), format!("{check} --memory 512M"));
     assert_eq!(line("-DVECTORSZ=4096 -run m.pml"), check);
     assert!(line("-run -DNOSTUTTER m.pml").contains("`-DNOSTUTTER`"));
@@ -95,6 +92,35 @@ fn an_unknown_flag_is_named() {
     assert!(line("-run -Lx m.pml").contains("`-Lx`"));
 }
 
+/// Two flags of Spin's exclude each other in Spin's words, or have an equivalent that our own command line accepts: its
+/// user has not typed the options that would be named otherwise.
+#[test]
+fn no_pair_of_flags_is_refused_for_an_option_of_ours() {
+    let table = include_str!("lines.tsv");
+    let rows = table.lines().filter_map(|line| line.split_once('\t'));
+    let of_verifier: Vec<&str> = rows
+        .filter(|(_, wanted)| *wanted != "refused")
+        .filter_map(|(spin, _)| spin.strip_prefix("-run ")?.strip_suffix(" m.pml"))
+        .collect();
+    let (mut accepted, mut wrong) = (0, Vec::new());
+    for first in &of_verifier {
+        for second in &of_verifier {
+            let words = format!("-run {first} {second} m.pml");
+            let words: Vec<String> = words.split(' ').map(String::from).collect();
+            match translate(&words, &formulas) {
+                Err(Refused::Contradiction(one, other, _)) if one != other => {}
+                Err(refused) => wrong.push(format!("{words:?}: {refused}")),
+                Ok(line) => match crate::arguments::parse(line.iter().map(Into::into).collect()) {
+                    Ok(_) => accepted += 1,
+                    Err(error) => wrong.push(format!("{words:?}: {error}")),
+                },
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} lines are refused\n{}", wrong.len(), wrong.join("\n"));
+    assert!(accepted > 2000, "{accepted} of {}", of_verifier.len() * of_verifier.len());
+}
+
 /// Command lines of Spin's manual pages and of scripts: what each means here, or `refused`.
 #[test]
 fn command_lines_mean_what_they_mean_in_spin() {
@@ -104,10 +130,13 @@ fn command_lines_mean_what_they_mean_in_spin() {
     for (spin, wanted) in rows {
         let found = line(spin);
         match wanted {
+            "contradicts" => assert!(found.contains("exclude each other"), "{spin}: {found}"),
             "refused" => assert!(found.contains("has no equivalent here"), "{spin}: {found}"),
             wanted => {
-                let wanted = wanted
-                    .replace("CHECK", "preempt check m.pml --trace m.pml.trail --report spin");
+                let wanted = wanted.replace(
+                    "CHECK",
+                    "preempt check m.pml --trace m.pml.trail --report spin --first",
+                );
                 assert_eq!(found, wanted, "{spin}");
                 let words: Vec<String> = spin.split(' ').map(String::from).collect();
                 let words = translate(&words, &formulas).expect("it is known");

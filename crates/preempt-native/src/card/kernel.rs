@@ -8,6 +8,7 @@
 //! **Invariant:** an entry is visible only after the state that it names. It is read, as the states are, past the cache that
 //! is not coherent (`ld.global.cg`), and the address of the state depends on it.
 
+use super::bounded;
 use super::layout::{Counter, Field, GROUP_WORDS, GROUPS};
 use crate::execute::workspace::{HEADER, Workspace};
 use crate::generate::ptx::{ALIGNMENT, Callee, LOOP, TABLES, call_text, copy_text};
@@ -26,6 +27,8 @@ pub(super) struct Kernel<'a> {
     /// How many states of indivisible sequences can wait; 0 without such sequences.
     pub(super) most_waiting: u32,
     pub(super) uses_timeout: bool,
+    /// Whether preemptions are counted, see `bounded.rs`.
+    pub(super) counts: bool,
     pub(super) pc_width: u32,
     /// The functions that expand a process, by type.
     pub(super) expand: &'a [Callee],
@@ -39,12 +42,12 @@ pub(super) struct Kernel<'a> {
 const MOST_INNER: u32 = 1 << 12;
 
 /// The number of the first state that a thread looks at, and how far apart those are that it does.
-const FIRST_NUMBER: &str = "\tmov.u32 narrow, %ctaid.x;\n\tmov.u32 bits, %ntid.x;\n\tmul.wide.u32 wide, narrow, bits;\n\
+pub(super) const FIRST_NUMBER: &str = "\tmov.u32 narrow, %ctaid.x;\n\tmov.u32 bits, %ntid.x;\n\tmul.wide.u32 wide, narrow, bits;\n\
     \tadd.s64 number, number, wide;\n\tmov.u32 narrow, %tid.x;\n\tcvt.u64.u32 wide, narrow;\n\tadd.s64 number, number, wide;\n\
     \tmov.u32 narrow, %nctaid.x;\n\tmul.wide.u32 step, narrow, bits;\n";
 
 /// Leads to `$DONE` behind the last state, and to `$SKIP` where a number is dead.
-const NEXT_NUMBER: &str = "$STATE:\n\tsetp.ge.u64 test, number, end;\n\t@test bra $DONE;\n\
+pub(super) const NEXT_NUMBER: &str = "$STATE:\n\tsetp.ge.u64 test, number, end;\n\t@test bra $DONE;\n\
     \tshr.u64 wide, number, 5;\n\tshl.b64 wide, wide, 2;\n\tadd.s64 place, dead, wide;\n\tld.global.b32 bits, [place+0];\n\
     \tcvt.u32.u64 narrow, number;\n\tand.b32 narrow, narrow, 31;\n\tshr.u32 bits, bits, narrow;\n\tand.b32 bits, bits, 1;\n\
     \tsetp.ne.s32 test, bits, 0;\n\t@test bra $SKIP;\n";
@@ -58,11 +61,11 @@ const MOST_PROBES: u32 = 4096;
 const START: u64 = 0x9e37_79b9_7f4a_7c15;
 const FACTOR: u64 = 0xa076_1d64_78bd_642f;
 
-fn field(field: Field) -> u32 {
+pub(super) fn field(field: Field) -> u32 {
     8 * field as u32
 }
 
-fn counter(counter: Counter) -> u32 {
+pub(super) fn counter(counter: Counter) -> u32 {
     8 * counter as u32
 }
 
@@ -173,7 +176,7 @@ impl Kernel<'_> {
     }
 
     /// `(state, block, seek, origin) -> nothing`: inserts a state, or compares it with the one that is looked for, whose
-    /// predecessor `origin` then is.
+    /// predecessor `origin` then is. Where preemptions are counted the last mover comes behind these.
     pub(super) fn insert(&self, callee: &Callee) -> String {
         let mut text = crate::generate::ptx::heading(callee);
         text.push_str("\n{\n");
@@ -189,6 +192,9 @@ impl Kernel<'_> {
              \tld.param.b64 state, [p0];\n\tld.param.b64 block, [p1];\n\tld.param.b32 seek, [p2];\n\tld.param.b64 origin, [p3];\n",
         );
         let _ = writeln!(text, "\tld.global.b64 counters, [block+{}];", field(Field::Counters));
+        if self.counts {
+            text.push_str(&bounded::insert_head());
+        }
         self.hash(&mut text);
         let _ = writeln!(
             text,
@@ -218,6 +224,9 @@ impl Kernel<'_> {
             self.stride
         );
         self.compare(&mut text, "$SAME", "$NEXT");
+        if self.counts {
+            text.push_str(&bounded::visit_known());
+        }
         let _ = writeln!(
             text,
             "$WASTE:\n\tsetp.eq.s32 test, has_number, 0;\n\t@test bra $END;\n\
@@ -247,6 +256,9 @@ impl Kernel<'_> {
             self.stride
         );
         self.write(&mut text);
+        if self.counts {
+            text.push_str(&bounded::visit_new());
+        }
         let _ = writeln!(
             text,
             "\tmembar.gl;\n\tadd.s64 mine, number, 1;\n\tshl.b64 wide, tag, 40;\n\tor.b64 mine, mine, wide;\n\
@@ -295,20 +307,38 @@ impl Kernel<'_> {
         text
     }
 
-    /// Calls a function for `process`'s type and goes on behind all of them.
-    fn dispatch(&self, text: &mut String) {
-        for (ty, callee) in self.expand.iter().enumerate() {
-            let _ = writeln!(text, "\tsetp.eq.s32 test, type, {ty};\n\t@test bra $TYPE{ty};");
-            let _ = callee;
+    /// Calls the function that expands a process of the present type, and goes on behind all of them; `name` tells the labels
+    /// of one place from those of another.
+    fn dispatch(&self, text: &mut String, name: &str) {
+        for ty in 0..self.expand.len() {
+            let _ = writeln!(text, "\tsetp.eq.s32 test, type, {ty};\n\t@test bra ${name}{ty};");
         }
-        text.push_str("\tmov.b32 found, 0;\n\tbra $EXPANDED;\n");
+        let _ = writeln!(text, "\tmov.b32 found, 0;\n\tbra ${name}_DONE;");
         let arguments = ["current", "frame", "pid", "timeout", "work"].map(String::from);
         for (ty, callee) in self.expand.iter().enumerate() {
-            let _ = writeln!(text, "$TYPE{ty}:");
+            let _ = writeln!(text, "${name}{ty}:");
             text.push_str(&call_text(callee, &arguments, "found"));
-            text.push_str("\tbra $EXPANDED;\n");
+            let _ = writeln!(text, "\tbra ${name}_DONE;");
         }
-        text.push_str("$EXPANDED:\n");
+        let _ = writeln!(text, "${name}_DONE:");
+    }
+
+    /// Calls the function that inserts a state.
+    fn call_insert(&self, text: &mut String, insert: &Callee, state: &str) {
+        let mut arguments = [state, "block", "seek", "number"].map(String::from).to_vec();
+        if self.counts {
+            arguments.push("mover".into());
+        }
+        text.push_str(&call_text(insert, &arguments, "nothing"));
+    }
+
+    /// Goes on to the next process of the state, behind the frame of the present one.
+    fn next_process(&self, label: &str) -> String {
+        format!(
+            "\tadd.s32 pid, pid, 1;\n\tmul.wide.u32 wide, type, 4;\n\tadd.s64 place, table, wide;\n\
+             \tld.global.b32 length, [place+{}];\n\tadd.s32 at, at, length;\n\tbra {label};\n",
+            self.frame_lengths
+        )
     }
 
     /// The kernel itself.
@@ -325,6 +355,9 @@ impl Kernel<'_> {
         );
         if waiting > 0 {
             let _ = writeln!(text, "\t.local .align 16 .b8 waiting_bytes[{}];", waiting * stride);
+        }
+        if self.counts {
+            text.push_str(&bounded::registers(waiting));
         }
         text.push_str(
             "\t.reg .b64 block, arena, number, end, step, current, copies_at, headers, work, waiting, frame, wide, place, dead, table;\n\
@@ -366,12 +399,27 @@ impl Kernel<'_> {
             Workspace::HEADERS,
             Workspace::STATE_LENGTH,
         );
+        if self.counts {
+            text.push_str(&bounded::parameters());
+        }
         // The next state of the level.
+        text.push_str(NEXT_NUMBER);
+        if self.counts {
+            text.push_str(&bounded::is_open());
+        }
         let _ = writeln!(
             text,
-            "{NEXT_NUMBER}\tmul.lo.u64 place, number, {stride};\n\tadd.s64 place, arena, place;\n\tmov.b32 depth, 0;\n\tmov.b32 inner, 0;"
+            "\tmul.lo.u64 place, number, {stride};\n\tadd.s64 place, arena, place;\n\tmov.b32 depth, 0;\n\tmov.b32 inner, 0;"
         );
         text.push_str(&copy_text("place", "current", stride, (&mut 0, &mut 0, &mut 0)));
+        if self.counts {
+            text.push_str(&bounded::before_movers(globals_end));
+            let _ = writeln!(text, "\tst.b64 [work+{}], copies_at;", Workspace::OUT);
+            self.dispatch(&mut text, "MOVER");
+            text.push_str(&bounded::behind_mover());
+            text.push_str(&self.next_process("$LOOK"));
+            text.push_str(&bounded::decide());
+        }
         // A state: all its processes, or the one that is alone.
         let _ = writeln!(
             text,
@@ -380,14 +428,22 @@ impl Kernel<'_> {
              $PROCESS:\n\tld.u8 alive, [current+1];\n\tsetp.ge.u32 test, pid, alive;\n\t@test bra $ROUND_END;\n\
              \tcvt.u64.u32 wide, at;\n\tadd.s64 frame, current, wide;\n\tld.u8 type, [frame+0];\n\
              \tsetp.eq.s32 test, alone, 0;\n\t@test bra $EXPAND;\n\tadd.s32 narrow, pid, 1;\n\tsetp.ne.s32 test, narrow, alone;\n\t@test bra $NEXT_PROCESS;\n\
-             $EXPAND:\n\tst.b64 [work+{}], copies_at;",
-            Workspace::OUT
+             $EXPAND:"
         );
-        self.dispatch(&mut text);
+        if self.counts {
+            text.push_str(bounded::IS_DUE);
+        }
+        let _ = writeln!(text, "\tst.b64 [work+{}], copies_at;", Workspace::OUT);
+        self.dispatch(&mut text, "TYPE");
+        text.push_str(
+            "\tsetp.lt.s32 test, found, 0;\n\t@test bra $ASK;\n\tadd.s32 all, all, found;\n\tmov.b32 reach, 0;\n",
+        );
+        if self.counts {
+            text.push_str(&bounded::note_left());
+        }
         let _ = writeln!(
             text,
-            "\tsetp.lt.s32 test, found, 0;\n\t@test bra $ASK;\n\tadd.s32 all, all, found;\n\tmov.b32 reach, 0;\n\
-             $HEADER:\n\tsetp.ge.s32 test, reach, found;\n\t@test bra $NEXT_PROCESS;\n\
+            "$HEADER:\n\tsetp.ge.s32 test, reach, found;\n\t@test bra $NEXT_PROCESS;\n\
              \tmul.wide.u32 header, reach, {HEADER};\n\tadd.s64 header, headers, header;\n\tadd.s32 reach, reach, 1;\n\
              \tld.b32 result, [header+{}];\n\tld.b32 transition, [header+{}];\n\tld.b32 partner, [header+{}];\n\
              \tand.b32 bits, result, 3;\n\tsetp.eq.s32 test, bits, 3;\n\t@test bra $ASK;\n\
@@ -408,16 +464,25 @@ impl Kernel<'_> {
             "\tshr.u32 narrow, result, {};\n\tcvt.u64.u32 wide, narrow;\n\tadd.s64 place, faults, wide;\n\tld.global.u8 narrow, [place+0];\n\
              \tsetp.eq.s32 test, narrow, 2;\n\t@test bra $ASK;\n\tsetp.eq.s32 test, narrow, 0;\n\t@test bra $COUNTED;\n\
              \tadd.s64 errors, errors, 1;\n\tatom.global.min.u64 wide, [counters+{}], number;\n\
-             $COUNTED:\n\tsetp.eq.s32 test, bits, {};\n\t@test bra $HEADER;\n\
-             $FINE:\n\tld.b32 narrow, [header+{}];\n\tcvt.u64.u32 wide, narrow;\n\tadd.s64 copy, copies_at, wide;\n\
-             \tand.b32 narrow, result, {};\n\tsetp.eq.s32 test, narrow, 0;\n\t@test bra $ARRIVE;",
+             $COUNTED:\n\tsetp.eq.s32 test, bits, {};\n\t@test bra $HEADER;\n$FINE:",
             SuccessorHeader::FAULT_SHIFT,
             counter(Counter::Erroneous),
             SuccessorHeader::BROKEN,
+        );
+        if self.counts {
+            text.push_str(&bounded::mover_of_step());
+        }
+        let _ = writeln!(
+            text,
+            "\tld.b32 narrow, [header+{}];\n\tcvt.u64.u32 wide, narrow;\n\tadd.s64 copy, copies_at, wide;\n\
+             \tand.b32 narrow, result, {};\n\tsetp.eq.s32 test, narrow, 0;\n\t@test bra $ARRIVE;",
             offset_of!(SuccessorHeader, start),
             SuccessorHeader::TRANSIENT,
         );
         if waiting > 0 {
+            if self.counts {
+                text.push_str(bounded::KEEP_MOVER);
+            }
             let _ = writeln!(
                 text,
                 "\tadd.s64 atomic_steps, atomic_steps, 1;\n\tsetp.ge.u32 test, depth, {waiting};\n\t@test bra $ASK;\n\
@@ -429,19 +494,17 @@ impl Kernel<'_> {
             text.push_str("\tbra $ASK;\n");
         }
         text.push_str("$ARRIVE:\n\tadd.s64 arrivals, arrivals, 1;\n");
-        let arguments = ["copy", "block", "seek", "number"].map(String::from);
-        text.push_str(&call_text(insert, &arguments, "nothing"));
-        let _ = writeln!(
-            text,
-            "\tbra $HEADER;\n\
-             $NEXT_PROCESS:\n\tadd.s32 pid, pid, 1;\n\tmul.wide.u32 wide, type, 4;\n\tadd.s64 place, table, wide;\n\
-             \tld.global.b32 length, [place+{}];\n\tadd.s32 at, at, length;\n\tbra $PROCESS;\n\
-             $ROUND_END:\n\tsetp.ne.s32 test, all, 0;\n\t@test bra $ITEM_END;\n\tsetp.eq.s32 test, alone, 0;\n\t@test bra $ALL_TRIED;\n\
-             \tmov.b32 narrow, 0;\n\tst.b8 [current+0], narrow;\n\tadd.s64 arrivals, arrivals, 1;",
-            self.frame_lengths
+        self.call_insert(&mut text, insert, "copy");
+        text.push_str("\tbra $HEADER;\n$NEXT_PROCESS:\n");
+        text.push_str(&self.next_process("$PROCESS"));
+        text.push_str(
+            "$ROUND_END:\n\tsetp.ne.s32 test, all, 0;\n\t@test bra $ITEM_END;\n\tsetp.eq.s32 test, alone, 0;\n\t@test bra $ALL_TRIED;\n\
+             \tmov.b32 narrow, 0;\n\tst.b8 [current+0], narrow;\n\tadd.s64 arrivals, arrivals, 1;\n",
         );
-        let arguments = ["current", "block", "seek", "number"].map(String::from);
-        text.push_str(&call_text(insert, &arguments, "nothing"));
+        if self.counts {
+            text.push_str("\tmov.b32 mover, last;\n");
+        }
+        self.call_insert(&mut text, insert, "current");
         text.push_str("\tbra $ITEM_END;\n$ALL_TRIED:\n");
         if self.uses_timeout {
             text.push_str(
@@ -479,6 +542,9 @@ impl Kernel<'_> {
                  \tsub.s32 depth, depth, 1;\n\tmul.wide.u32 wide, depth, {stride};\n\tadd.s64 place, waiting, wide;"
             );
             text.push_str(&copy_text("place", "current", stride, (&mut 10, &mut 2, &mut 2)));
+            if self.counts {
+                text.push_str(bounded::TAKE_MOVER);
+            }
             text.push_str("\tbra $ITEM;\n");
         } else {
             text.push_str("\tbra $SKIP;\n");

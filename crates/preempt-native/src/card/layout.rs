@@ -25,16 +25,36 @@ pub enum Field {
     Faults,
     /// Address of the state that is looked for.
     Target,
-    /// [`SEEK`] and [`DEADLOCKS`].
+    /// [`SEEK`], [`DEADLOCKS`], [`REST`] and [`PEEK`].
     Flags,
+    /// Address of a word for each state, see `bounded.rs`.
+    Records,
+    /// Address of four bytes for each state: what was run from it and is not in its record yet.
+    Pending,
+    /// The first state of the bucket.
+    Bucket,
+    /// One of [`MARKS`]: the states that the round looks at have it.
+    Dirty,
+    /// The other one: visits mark their states with it, for the next round.
+    Mark,
 }
 
 /// How many words the block of parameters has.
-pub const FIELDS: usize = 12;
+pub const FIELDS: usize = 17;
+/// In records: the states that are to be looked at, in every other round.
+pub const MARKS: [u64; 2] = [1 << 31, 1 << 63];
+/// More processes than this cannot be told apart in a record.
+pub(super) const MOST_MOVERS: u32 = 30;
+/// Bytes beside a state, where preemptions are counted.
+pub const RECORD_BYTES: u64 = 12;
 /// Successors are compared with the target, not inserted.
 pub const SEEK: u64 = 1;
 /// States in which nothing can move are mistakes unless every process may end where it is.
 pub const DEADLOCKS: u64 = 2;
+/// The processes that had to wait in the bucket before are run.
+pub const REST: u64 = 4;
+/// With [`REST`]: it is only found out whether there are any.
+pub const PEEK: u64 = 8;
 
 /// The words of the counters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,6 +71,10 @@ pub enum Counter {
     Found,
     /// How many numbers are dead.
     Dead,
+    /// Not 0 once a process that had to wait was found to have steps.
+    Left,
+    /// Not 0 once a state was marked for the next round.
+    Marked,
     /// The first group of counters that many threads add to: arrivals, steps inside indivisible sequences, mistakes.
     Groups = 8,
 }
@@ -64,5 +88,7 @@ pub const COUNTERS: usize = Counter::Groups as usize + GROUPS * GROUP_WORDS;
 
 /// The name of the kernel that expands a level.
 pub const EXPAND: &str = "expand";
+/// The name of the kernel that ends a round for a range of states.
+pub const COMMIT: &str = "commit";
 /// The name of the kernel that puts states into a new index.
 pub const REBUILD: &str = "rebuild";

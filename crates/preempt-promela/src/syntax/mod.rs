@@ -19,6 +19,7 @@ pub mod span;
 mod suggest;
 mod token;
 
+pub use check::evaluate_in;
 pub use diagnostic::{Diagnostic, Severity};
 pub use parse::KEYWORDS;
 pub use preprocess::{Loader, Macros};

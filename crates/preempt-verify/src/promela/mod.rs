@@ -3,8 +3,10 @@
 //! [`select`] says which properties a model has, [`Checker::check`] checks one of them.
 
 mod along;
+mod bad_prefix;
 mod check;
 mod claim;
+mod completion;
 mod each_violation;
 mod formula;
 mod literals;

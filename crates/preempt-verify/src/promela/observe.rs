@@ -45,7 +45,7 @@ impl Checker<'_> {
             },
             ..Observations::default()
         };
-        if let Property::Formula(index) = property {
+        if let Property::Formula(index) | Property::BadPrefix(index) = property {
             self.judge(index, &interpreter, &walk, violation, &mut observations);
         }
         observations.seen = walk.seen;

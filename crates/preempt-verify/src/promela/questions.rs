@@ -3,17 +3,14 @@
 use super::Property;
 use super::claim::{NeverClaim, as_buchi};
 use super::formula::numbered;
-use crate::endless::{self, Sequences};
+use crate::endless::Sequences;
 use crate::engine::Engine;
 use crate::error::Refusal;
 use crate::question::{Asserted, Question};
-use crate::{Control, Error, Request, assertions, cycles, safety};
-use preempt_check::property::{
-    self, Buchi, NonProgress, Product, PropertyMove, Stutter, StutterInvariant,
-};
+use crate::{Control, Error, Request, cycles, safety};
+use preempt_check::property::{self, Buchi, NonProgress, PropertyMove, Stutter, StutterInvariant};
 use preempt_check::search::nested::Scheme;
-use preempt_check::{Reduction, Search, Storage};
-use preempt_core::{Claim, Fault, FaultKind, System, Verdict, ViolationKind, grouped};
+use preempt_core::{Claim, Fault, FaultKind, Verdict, ViolationKind};
 use preempt_ltl::{Formula, Invariance, automaton_invariance, formula_invariance, translate};
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::ir::{Automaton, Program};
@@ -59,16 +56,28 @@ impl property::Property for Bystander {
 const REDUCES_LITTLE: &str = "with this property it would leave out less than it adds";
 
 /// Said of a never claim if its language is not known to be stutter invariant.
-const NOT_INVARIANT: &str = "the never claim is not known to be stutter invariant";
+pub(super) const NOT_INVARIANT: &str = "the never claim is not known to be stutter invariant";
 
 /// Said of a never claim with `c_code`.
-const CHANGES: &str = "C in the never claim changes what the model reads";
+pub(super) const CHANGES: &str = "C in the never claim changes what the model reads";
 
 /// Said of such a claim beside a model with indivisible sequences that may never end.
 const NOT_FOLLOWED: &str = "an execution that stays inside an indivisible sequence for ever is not accepted by the never claim, because its C does not run there";
 
 /// Why [`cycles::check_if_evaluable`] could not tell.
 const NO_VALUE: &str = "a state expression may have no value (index, division, channel)";
+
+/// What violates an `ltl` block.
+pub(super) struct Negated {
+    pub(super) formula: Formula,
+    pub(super) automaton: preempt_ltl::Automaton,
+    /// For each proposition of the automaton, its number in the program.
+    pub(super) propositions: Vec<usize>,
+    /// The block in words.
+    pub(super) property: String,
+    /// What it is called in a sentence.
+    pub(super) which: String,
+}
 
 /// A model that runs, with what is asked of it.
 pub(super) struct Job<'a> {
@@ -117,6 +126,7 @@ impl Job<'_> {
             Property::Completion(index) => self.check_completion(engine, index),
             Property::Claim(index) => self.check_claim(engine, index),
             Property::Formula(index) => self.check_formula(engine, index),
+            Property::BadPrefix(index) => self.check_bad_prefix(engine, index),
         }
     }
 
@@ -134,7 +144,7 @@ impl Job<'_> {
     }
 
     /// A question about accepting cycles, which includes assertions.
-    fn question(&self, property: String) -> Question<'_> {
+    pub(super) fn question(&self, property: String) -> Question<'_> {
         let assertions = match self.has_assertions() {
             true => Asserted::All,
             false => Asserted::NoneThere,
@@ -190,7 +200,10 @@ impl Job<'_> {
     }
 
     /// A never claim in SI normal form and as it is, if its language is known to be stutter invariant.
-    fn invariant_claim(&self, automaton: &Automaton) -> Option<(StutterInvariant, Buchi)> {
+    pub(super) fn invariant_claim(
+        &self,
+        automaton: &Automaton,
+    ) -> Option<(StutterInvariant, Buchi)> {
         let (buchi, propositions) = as_buchi(automaton, self.interpreter.program())?;
         if automaton_invariance(&buchi) != Invariance::Invariant {
             return None;
@@ -200,7 +213,7 @@ impl Job<'_> {
     }
 
     /// Checks a property in SI normal form with reduction, or says why not.
-    fn check_invariant(
+    pub(super) fn check_invariant(
         &self,
         engine: Engine<'_>,
         (normal, plain): (StutterInvariant, Buchi),
@@ -216,104 +229,6 @@ impl Job<'_> {
         Ok(claim.ok_or(NO_VALUE))
     }
 
-    /// Whether a claim can be matched to its end: a matter of finite executions.
-    fn check_completion(&self, engine: Engine<'_>, index: usize) -> Result<Claim, Error> {
-        let automaton = &self.interpreter.program().claims[index];
-        let raw = NeverClaim::new(automaton, self.interpreter);
-        let name = automaton.name.as_ref().map_or(String::new(), |name| format!(" {name}"));
-        let property = format!("the never claim{name} is not completed, no assertion violated");
-        let mut options = self.request.options(property, true);
-        let mut unreduced = None;
-        if automaton.changes() {
-            unreduced = (options.reduction != Reduction::None).then_some(CHANGES);
-            options.reduction = Reduction::None;
-        } else if options.reduction == Reduction::Full {
-            options.reduction = Reduction::None;
-            match self.check_completion_reduced(engine, automaton, &options.property)? {
-                Ok(claim) => return Ok(claim),
-                Err(reason) => unreduced = reason,
-            }
-        }
-        let claim_property: &dyn property::Property = &raw;
-        let fast = Product::new(engine.system(), claim_property, Stutter::Extend);
-        let plain = Product::new(self.interpreter, claim_property, Stutter::Extend);
-        let with_endless = self
-            .endless
-            .map(|sequences| Product::new(sequences.reference, claim_property, Stutter::Extend));
-        let reference: &dyn System = with_endless.as_ref().map_or(&plain, |product| product);
-        let engine_of_product = Engine::Any(&fast);
-        let (request, control) = (self.request, self.control);
-        let mut checked = safety::search(engine_of_product, reference, &options, request, control)?;
-        let mut violated = None;
-        if checked.finding.counterexample.is_none() {
-            let mut finding = checked.finding.clone();
-            finding.cut = fast.is_cut();
-            let mut question = self.question(options.property.clone());
-            if automaton.changes() {
-                // Without the claim the model does something else.
-                question.assertions = Asserted::Apart;
-            }
-            violated = assertions::complete(engine, self.interpreter, &question, &mut finding)?;
-            endless::weaken(self.endless, &mut finding);
-            // Where the search did not come to its end, its own reason counts.
-            if checked.finding.stop.is_none() {
-                checked.finding = finding;
-            }
-        }
-        let mut claim = match violated {
-            Some(violated) => violated,
-            None => {
-                endless::shown(safety::conclude(checked, reference, &options.property, control))
-            }
-        };
-        if let Some(reason) = unreduced {
-            claim.statistics.unreduced = true;
-            claim.notes.push(format!("no partial-order reduction: {reason}"));
-        }
-        if automaton.has_accepting_cycle() && claim.verdict == Verdict::Holds {
-            let states = grouped(claim.statistics.states);
-            claim.sentence = format!(
-                "holds for finite executions: none completes the claim ({states} states, all explored; infinite executions, which it may accept, were not searched)"
-            );
-        }
-        Ok(claim)
-    }
-
-    /// The same with reduction, if no execution completes the claim: every finite execution goes on or is repeated
-    /// at its last state, so a claim without accepting cycles is completed exactly if it accepts an infinite execution
-    /// when its end is taken for an accepting cycle. An execution that completes it is better shown by a search without
-    /// reduction: it is finite there. Otherwise says why there is no reduction, if that is worth a note.
-    fn check_completion_reduced(
-        &self,
-        engine: Engine<'_>,
-        automaton: &Automaton,
-        property: &str,
-    ) -> Result<Result<Claim, Option<&'static str>>, Error> {
-        let request = self.request;
-        let exact = matches!(request.storage, Storage::Auto | Storage::Exact);
-        let is_usual = request.search == Search::Auto
-            && request.swarm.is_none()
-            && request.depth.is_none()
-            && !request.is_bounded()
-            && !request.fair
-            && request.elsewhere.is_none();
-        if !is_usual || !exact || self.endless.is_some() {
-            return Ok(Err(Some("it is used for never claims in the usual search only")));
-        }
-        if automaton.has_accepting_cycle() {
-            return Ok(Err(Some("the never claim may also accept infinite executions")));
-        }
-        let Some(forms) = self.invariant_claim(automaton) else {
-            return Ok(Err(Some(NOT_INVARIANT)));
-        };
-        let question = self.question(property.to_string());
-        Ok(match self.check_invariant(engine, forms, question)? {
-            Ok(claim) if claim.verdict == Verdict::Violated => Err(None),
-            Ok(claim) => Ok(claim),
-            Err(reason) => Err(Some(reason)),
-        })
-    }
-
     fn has_assertions(&self) -> bool {
         let faults = &self.interpreter.program().faults;
         faults.iter().any(|fault| fault.kind == FaultKind::Assertion)
@@ -325,20 +240,28 @@ impl Job<'_> {
         propositions.any(|index| program.can_fault(program.propositions[index]))
     }
 
-    fn check_formula(&self, engine: Engine<'_>, index: usize) -> Result<Claim, Error> {
+    /// The violations of an `ltl` block.
+    pub(super) fn negated(&self, index: usize) -> Result<Negated, Error> {
         let block = &self.model.formulas[index];
-        let program = self.interpreter.program();
-        let (formula, propositions) = numbered(self.model, program, index);
-        let too_large = |error: preempt_ltl::Error| {
-            Refusal::of(formula_too_large(block, &error.to_string()), self.model)
-        };
-        let negated = formula.not();
-        let automaton = translate(&negated).map_err(too_large)?;
+        let (formula, propositions) = numbered(self.model, self.interpreter.program(), index);
+        let formula = formula.not();
+        let automaton = translate(&formula).map_err(|error| self.too_large(index, &error))?;
         let text = block.text.split_whitespace().collect::<Vec<_>>().join(" ");
         let (property, which) = match &block.name {
             Some(name) => (format!("ltl {name}: {text}"), format!("`{name}`")),
             None => (format!("ltl: {text}"), format!("`{text}`")),
         };
+        Ok(Negated { formula, automaton, propositions, property, which })
+    }
+
+    fn too_large(&self, index: usize, error: &preempt_ltl::Error) -> Error {
+        let block = &self.model.formulas[index];
+        Refusal::of(formula_too_large(block, &error.to_string()), self.model)
+    }
+
+    fn check_formula(&self, engine: Engine<'_>, index: usize) -> Result<Claim, Error> {
+        let Negated { formula: negated, automaton, propositions, property, which } =
+            self.negated(index)?;
         let mut question = Question {
             cycle: format!("an infinite execution violates {which}"),
             ..self.question(property)
@@ -347,8 +270,9 @@ impl Job<'_> {
             question.notes.push("the formula holds in every execution of any model".into());
         }
         if let Scheme::SourceState(_) = question.scheme {
-            let invariant =
-                formula_invariance(&negated).map_err(too_large)? == Invariance::Invariant;
+            let invariant = formula_invariance(&negated)
+                .map_err(|error| self.too_large(index, &error))?
+                == Invariance::Invariant;
             let forms = StutterInvariant::new(&automaton, propositions.clone())
                 .map(|normal| (normal, Buchi::new(automaton.clone(), propositions.clone())));
             match forms {

@@ -22,13 +22,18 @@ pub enum Property {
     Claim(usize),
     /// An `ltl` block of the model, or a formula that was [added](select).
     Formula(usize),
+    /// The same, as far as finite executions show that it is violated.
+    BadPrefix(usize),
 }
 
 impl Property {
     /// What runs beside the model.
     pub(crate) fn beside(self) -> Beside {
         match self {
-            Property::Completion(_) | Property::Claim(_) | Property::Formula(_) => Beside::Claim,
+            Property::Completion(_)
+            | Property::Claim(_)
+            | Property::Formula(_)
+            | Property::BadPrefix(_) => Beside::Claim,
             Property::NonProgress => Beside::NonProgress,
             Property::Safety | Property::Acceptance => Beside::Nothing,
         }
@@ -55,7 +60,9 @@ impl Property {
             Property::Completion(index) | Property::Claim(index) => {
                 named("never claim", &model.claims[index].name)
             }
-            Property::Formula(index) => named("ltl", &model.formulas[index].name),
+            Property::Formula(index) | Property::BadPrefix(index) => {
+                named("ltl", &model.formulas[index].name)
+            }
         }
     }
 
@@ -79,7 +86,8 @@ pub struct Selection {
     pub no_claim: bool,
     /// Cycles through accept labels. Those of a never claim are meant without being asked for.
     pub acceptance: bool,
-    /// Not even those: of a never claim, that no execution completes it.
+    /// Not even those: of a never claim, that no execution completes it; of a formula, that no finite execution shows that it
+    /// is violated.
     pub no_acceptance: bool,
     /// Cycles without progress.
     pub non_progress: bool,
@@ -87,9 +95,13 @@ pub struct Selection {
 
 /// The properties that are meant. A formula is added to the model.
 pub fn select(model: &mut Model, selection: &Selection) -> Result<Vec<Property>, Error> {
+    let formula = match selection.no_acceptance {
+        true => Property::BadPrefix,
+        false => Property::Formula,
+    };
     if let Some(text) = &selection.formula {
         add_formula(model, text)?;
-        return Ok(vec![Property::Formula(model.formulas.len() - 1)]);
+        return Ok(vec![formula(model.formulas.len() - 1)]);
     }
     let accepting = match (selection.acceptance, selection.no_acceptance) {
         (_, true) => vec![false; model.claims.len()],
@@ -106,13 +118,14 @@ pub fn select(model: &mut Model, selection: &Selection) -> Result<Vec<Property>,
         (false, false) => Property::Safety,
     };
     if let Some(name) = selection.ltl.as_ref().or(selection.claim.as_ref()) {
-        return named(model, name, selection.ltl.is_none(), claim).map(|found| vec![found]);
+        let found = named(model, name, selection.ltl.is_none(), claim, formula)?;
+        return Ok(vec![found]);
     }
     if selection.no_claim || plain == Property::NonProgress {
         return Ok(vec![plain]);
     }
     let claims = (0..model.claims.len()).map(claim);
-    let mut all: Vec<_> = claims.chain((0..model.formulas.len()).map(Property::Formula)).collect();
+    let mut all: Vec<_> = claims.chain((0..model.formulas.len()).map(formula)).collect();
     if all.is_empty() {
         all.push(plain);
     }
@@ -145,10 +158,11 @@ fn named(
     name: &str,
     claim_first: bool,
     claim: impl Fn(usize) -> Property,
+    formula: impl Fn(usize) -> Property,
 ) -> Result<Property, Error> {
     let is_it = |candidate: &Option<String>| candidate.as_deref() == Some(name);
     let is_formula = |index: &usize| Property::formula_name(model, *index) == name;
-    let formula = (0..model.formulas.len()).find(is_formula).map(Property::Formula);
+    let formula = (0..model.formulas.len()).find(is_formula).map(formula);
     let claim = model.claims.iter().position(|c| is_it(&c.name)).map(claim);
     let found = if claim_first { claim.or(formula) } else { formula.or(claim) };
     found.ok_or_else(|| {

@@ -5,7 +5,7 @@
 //! visited until one is found, within a share of the time that the property took. Where that is not enough, nothing
 //! is said. **Invariant:** a warning is given only after all states were seen.
 
-use super::formula::collect_spans;
+use super::formula::{collect_spans, violating};
 use super::questions::has_accept_labels;
 use super::{Checker, Property};
 use preempt_core::{Claim, Enabled, FaultKind, Outcome, System, Verdict};
@@ -61,7 +61,10 @@ impl Checker<'_> {
             Property::Completion(index) if !can_complete(program, index) => vec![
                 "vacuous: no path of the never claim leads to its end, so that no execution can complete it".into(),
             ],
-            Property::Formula(index) => {
+            Property::BadPrefix(index) if !has_bad_prefixes(self.model, program, index) => vec![
+                "vacuous: no finite execution shows by itself that this formula is violated, so that --no-acceptance leaves nothing to look for".into(),
+            ],
+            Property::Formula(index) | Property::BadPrefix(index) => {
                 let time = LEAST.max(Duration::from_secs_f64(SHARE * claim.statistics.seconds));
                 let antecedents = antecedents(self.model, program, index);
                 let never = never_true(system, antecedents, |start| {
@@ -84,6 +87,12 @@ fn accepts_nothing(program: &Program, index: usize) -> bool {
     !states.iter().any(|state| state.is_accept)
         && !can_complete(program, index)
         && !has_accept_labels(program)
+}
+
+/// Whether the automaton of a formula's violations comes to a state that accepts whatever follows.
+fn has_bad_prefixes(model: &Model, program: &Program, index: usize) -> bool {
+    let found = violating(model, program, index);
+    found.is_ok_and(|violating| violating.automaton.universal().contains(&true))
 }
 
 /// Whether the end of a claim can be reached from its start, whatever its conditions say.

@@ -22,7 +22,7 @@ use std::collections::HashSet;
 
 /// The records of all states.
 #[derive(Debug, Default)]
-pub(crate) struct LeastPreemptions {
+pub struct LeastPreemptions {
     least: Vec<StateRecord>,
     /// Last movers with numbers that do not fit into a record, with the count they belong to.
     wide: HashSet<(StateId, u32, ProcessId)>,
@@ -30,7 +30,7 @@ pub(crate) struct LeastPreemptions {
 
 /// What is known of one state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct StateRecord(u64);
+pub struct StateRecord(u64);
 
 /// The record of a state that was never visited: fresh memory is that.
 const UNKNOWN: StateRecord = StateRecord(0);
@@ -46,17 +46,17 @@ const LOW_SHIFT: u32 = 48;
 const NO_COUNT: u32 = (1 << (64 - LOW_SHIFT)) - 1;
 
 /// The largest bound that a record can hold.
-pub(crate) const LARGEST_BOUND: u32 = NO_COUNT - 1;
+pub const LARGEST_BOUND: u32 = NO_COUNT - 1;
 
 /// Whether a record can hold the number of a process.
 #[inline(always)]
-pub(crate) fn fits_record(process: ProcessId) -> bool {
+pub fn fits_record(process: ProcessId) -> bool {
     u32::from(process.0) < MOVERS
 }
 
 /// What a visit is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Visit {
+pub enum Visit {
     /// Nothing that earlier visits did not do.
     Covered,
     /// The first visit at this count: the state is new, or was only known at higher counts.
@@ -67,22 +67,23 @@ pub(crate) enum Visit {
 
 impl StateRecord {
     /// The record of a state as a word, for searches that keep records of their own; zero if it was never visited.
-    pub(crate) fn from_word(word: u64) -> Self {
+    pub fn from_word(word: u64) -> Self {
         StateRecord(word)
     }
 
-    pub(crate) fn word(self) -> u64 {
+    /// The record as a word.
+    pub fn word(self) -> u64 {
         self.0
     }
 
     /// A record that does not say which last movers there are.
-    pub(crate) fn with_unlisted_movers() -> Self {
+    pub fn with_unlisted_movers() -> Self {
         StateRecord(WIDE)
     }
 
     /// The lowest count.
     #[inline]
-    pub(crate) fn low(self) -> u32 {
+    pub fn low(self) -> u32 {
         NO_COUNT - (self.0 >> LOW_SHIFT) as u32
     }
 
@@ -90,7 +91,7 @@ impl StateRecord {
     /// if it is covered. `is_known` says whether a last mover that does not fit into a record was seen at the lowest count.
     /// Without a last mover the visit is free.
     #[inline(always)]
-    pub(crate) fn visited(
+    pub fn visited(
         self,
         count: u32,
         mover: Option<ProcessId>,
@@ -113,44 +114,44 @@ impl StateRecord {
 
     /// With every process run at the lowest count.
     #[inline]
-    pub(crate) fn freed(self) -> Self {
+    pub fn freed(self) -> Self {
         StateRecord(self.0 | FREE)
     }
 
     /// With some visit that has begun to be expanded.
     #[inline]
-    pub(crate) fn expanded(self) -> Self {
+    pub fn expanded(self) -> Self {
         StateRecord(self.0 | EXPANDED)
     }
 
     /// With a process that has to wait for the next count.
     #[inline]
-    pub(crate) fn deferred(self) -> Self {
+    pub fn deferred(self) -> Self {
         StateRecord(self.0 | DEFERRED)
     }
 
     /// Every process was run at the lowest count.
     #[inline]
-    pub(crate) fn all_run(self) -> bool {
+    pub fn all_run(self) -> bool {
         self.0 & FREE != 0
     }
 
     /// Some visit to the state has begun to be expanded.
     #[inline]
-    pub(crate) fn is_expanded(self) -> bool {
+    pub fn is_expanded(self) -> bool {
         self.0 & EXPANDED != 0
     }
 
     /// A process has to wait for the next count.
     #[inline]
-    pub(crate) fn is_deferred(self) -> bool {
+    pub fn is_deferred(self) -> bool {
         self.0 & DEFERRED != 0
     }
 
     /// Whether a process that fits into a record is among the last movers at the lowest count; `None` for others, if
     /// such are among them.
     #[inline]
-    pub(crate) fn has_mover(self, mover: ProcessId) -> Option<bool> {
+    pub fn has_mover(self, mover: ProcessId) -> Option<bool> {
         match fits_record(mover) {
             true => Some(self.0 & (1 << mover.0) != 0),
             false if self.0 & WIDE == 0 => Some(false),
@@ -160,13 +161,13 @@ impl StateRecord {
 
     /// Whether these are all last movers at the lowest count.
     #[inline]
-    pub(crate) fn has_movers(self, small: u64) -> bool {
+    pub fn has_movers(self, small: u64) -> bool {
         self.0 & (WIDE | ((1 << MOVERS) - 1)) == small
     }
 
     /// The last movers at the lowest count that fit into a record, as bits.
     #[inline]
-    pub(crate) fn small_movers(self) -> u64 {
+    pub fn small_movers(self) -> u64 {
         self.0 & ((1 << MOVERS) - 1)
     }
 }
@@ -174,20 +175,20 @@ impl StateRecord {
 impl LeastPreemptions {
     /// The record of a state that was visited before.
     #[inline]
-    pub(crate) fn get(&self, id: StateId) -> StateRecord {
+    pub fn get(&self, id: StateId) -> StateRecord {
         self.least[id.index()]
     }
 
     /// Asks the processor to fetch the record of a state.
     #[inline(always)]
-    pub(crate) fn prefetch(&self, id: StateId) {
+    pub fn prefetch(&self, id: StateId) {
         pages::prefetch(&self.least, id.index());
     }
 
     /// Decides on a visit with `count` preemptions after a step by `mover`, and notes it. Without
     /// a last mover the visit is free.
     #[inline(always)]
-    pub(crate) fn visit(&mut self, id: StateId, count: u32, mover: Option<ProcessId>) -> Visit {
+    pub fn visit(&mut self, id: StateId, count: u32, mover: Option<ProcessId>) -> Visit {
         let at = id.index();
         if at >= self.least.len() {
             self.grow(at);
@@ -220,32 +221,32 @@ impl LeastPreemptions {
 
     /// Whether `mover` is among the last movers at the lowest count.
     #[inline]
-    pub(crate) fn has_mover(&self, id: StateId, mover: ProcessId) -> bool {
+    pub fn has_mover(&self, id: StateId, mover: ProcessId) -> bool {
         let known = self.least[id.index()].has_mover(mover);
         known.unwrap_or_else(|| self.is_wide_mover(id, Some(mover)))
     }
 
     /// Replaces the record of a state that was visited before.
     #[inline]
-    pub(crate) fn set(&mut self, id: StateId, record: StateRecord) {
+    pub fn set(&mut self, id: StateId, record: StateRecord) {
         self.least[id.index()] = record;
     }
 
     /// Notes that every process is run at the lowest count.
     #[inline]
-    pub(crate) fn set_free(&mut self, id: StateId) {
+    pub fn set_free(&mut self, id: StateId) {
         self.least[id.index()].0 |= FREE;
     }
 
     /// Notes that a visit to the state begins to be expanded.
     #[inline]
-    pub(crate) fn set_expanded(&mut self, id: StateId) {
+    pub fn set_expanded(&mut self, id: StateId) {
         self.least[id.index()].0 |= EXPANDED;
     }
 
     /// Notes that the state is on the path of a depth-first search; says whether it was not yet.
     #[inline]
-    pub(crate) fn enter(&mut self, id: StateId) -> bool {
+    pub fn enter(&mut self, id: StateId) -> bool {
         let record = &mut self.least[id.index()].0;
         let first = *record & ON_PATH == 0;
         *record |= ON_PATH;
@@ -254,13 +255,13 @@ impl LeastPreemptions {
 
     /// Notes that the state left the path.
     #[inline]
-    pub(crate) fn leave(&mut self, id: StateId) {
+    pub fn leave(&mut self, id: StateId) {
         self.least[id.index()].0 &= !ON_PATH;
     }
 
     /// Whether the state was visited and is on the path.
     #[inline]
-    pub(crate) fn is_on_path(&self, id: StateId) -> bool {
+    pub fn is_on_path(&self, id: StateId) -> bool {
         self.least
             .get(id.index())
             .is_some_and(|record| *record != UNKNOWN && record.0 & ON_PATH != 0)
@@ -268,7 +269,7 @@ impl LeastPreemptions {
 
     /// Notes that the state waits for the next count; says whether it did not yet.
     #[inline]
-    pub(crate) fn defer(&mut self, id: StateId) -> bool {
+    pub fn defer(&mut self, id: StateId) -> bool {
         let record = &mut self.least[id.index()].0;
         let first = *record & DEFERRED == 0;
         *record |= DEFERRED;
@@ -276,7 +277,7 @@ impl LeastPreemptions {
     }
 
     /// Memory in use, in bytes.
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.least.len() * 8 + self.wide.capacity() * 16
     }
 }

@@ -62,7 +62,7 @@ impl<'a, S: System + ?Sized> Outgoing<'a, S> {
             stutter,
             least,
             state: Vec::new(),
-            expander: Expander::new(),
+            expander: Expander::default(),
             edge_steps: Vec::new(),
             alone: Successors::default(),
             passage: Walk::default(),

@@ -119,7 +119,7 @@ impl<'a, S: System + ?Sized, T: Records> Expanding<'a, S, T> {
             local: graph.store.local(number),
             block: Block::default(),
             waiting: Vec::new(),
-            expander: Expander::new(),
+            expander: Expander::default(),
             events: Events {
                 system: graph.system,
                 taken: vec![false; graph.system.transition_count()],

@@ -249,7 +249,7 @@ impl<'a, S: System + ?Sized, V: VisitedSet> Bucketed<'a, S, V> {
             transitions: 0,
             revisits: 0,
             first: None,
-            expander: Expander::new(),
+            expander: Expander::default(),
             state: Vec::new(),
             enabled: Enabled::new(),
             selected: Vec::new(),

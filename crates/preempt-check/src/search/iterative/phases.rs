@@ -13,7 +13,7 @@
 //! that of one plain search. When nothing was put off, everything was explored and no bound is left. The bound grows by one
 //! at a time; the paper's `csb` would only report it less often.
 //!
-//! Searches that keep their states in files (`preempt-disk/src/buckets.rs`) or with many owners (`partitioned/buckets.rs`) have
+//! Searches that keep their states in files (`preempt-disk/src/buckets.rs`) or with many owners (`preempt-partitioned/src/buckets.rs`) have
 //! loops of their own: there a phase ends when a round of messages or files does, which their drivers decide.
 //!
 //! Invariant: when a phase ends, every state that can be reached with its count of preemptions has been visited, so a violation

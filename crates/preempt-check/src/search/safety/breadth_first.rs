@@ -72,7 +72,7 @@ fn breadth_first_with<S: System + ?Sized, T: Store>(
         unfinished: Unfinished::default(),
         helpers,
         selector: Selector::new(options),
-        expander: Expander::new().run_sequences(),
+        expander: Expander::default().run_sequences(),
         state: Vec::new(),
         tries: Vec::new(),
         states: Vec::new(),

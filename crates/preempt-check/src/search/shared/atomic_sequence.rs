@@ -13,13 +13,13 @@ use std::collections::hash_map::Entry;
 
 /// The last mover after `path`, if `before` was it before: the moves of a property do not count.
 #[inline]
-pub(crate) fn last_mover(path: &[Step], before: Option<ProcessId>) -> Option<ProcessId> {
+pub fn last_mover(path: &[Step], before: Option<ProcessId>) -> Option<ProcessId> {
     let program = path.iter().rev().find(|step| step.process != ProcessId::PROPERTY);
     program.map(Step::mover).or(before)
 }
 
 /// What happened on the way.
-pub(crate) enum Event<'a> {
+pub enum Event<'a> {
     /// The last step of the path violated an assertion; its successor is reported as well.
     Violated(u32),
     /// The last step of the path could not be completed.
@@ -30,7 +30,7 @@ pub(crate) enum Event<'a> {
 
 /// Reusable buffers.
 #[derive(Default)]
-pub(crate) struct AtomicSequence {
+pub struct AtomicSequence {
     path: Vec<Step>,
     frames: Vec<Frame>,
     /// Buffers of frames that are not in use.
@@ -55,7 +55,7 @@ impl AtomicSequence {
     /// Takes `step` in `state`, and every way through the transient states behind it. `report` gets
     /// the steps so far and the event, and may end the walk by returning `false`; then so does
     /// this.
-    pub(crate) fn run<S: System + ?Sized>(
+    pub fn run<S: System + ?Sized>(
         &mut self,
         system: &S,
         state: &[u8],

@@ -7,18 +7,20 @@ use crate::{Counterexample, Options};
 use preempt_core::{Step, System};
 
 /// Counts what happens during expansions and remembers where the first error was. `P` says where a state is.
-pub(crate) struct Events<'a, S: ?Sized, P> {
+pub struct Events<'a, S: ?Sized, P> {
     pub(crate) system: &'a S,
-    pub(crate) counters: Counters,
+    /// What was counted so far.
+    pub counters: Counters,
     /// The state that is being expanded.
-    pub(crate) at: P,
+    pub at: P,
     pub(crate) first: Option<(P, Vec<Step>)>,
     /// The errors of all threads, where each searches by itself.
     pub(crate) all_errors: Option<&'a AtomicU64>,
 }
 
 impl<'a, S: System + ?Sized, P: Copy + Default> Events<'a, S, P> {
-    pub(crate) fn new(system: &'a S, options: &Options) -> Self {
+    /// Nothing has happened yet.
+    pub fn new(system: &'a S, options: &Options) -> Self {
         let counters = Counters::new(system, options);
         Events { system, counters, at: P::default(), first: None, all_errors: None }
     }
@@ -37,14 +39,14 @@ impl<'a, S: System + ?Sized, P: Copy + Default> Events<'a, S, P> {
     }
 
     /// Where the first error was met, the steps from there, and the fault unless it is an invalid end.
-    pub(crate) fn first_error(&self) -> Option<(P, &[Step], Option<u32>)> {
+    pub fn first_error(&self) -> Option<(P, &[Step], Option<u32>)> {
         let (at, path) = self.first.as_ref()?;
         let fault = self.counters.first.as_ref().and_then(|first| first.fault);
         Some((*at, path, fault))
     }
 
     /// Reports a state without steps, if it is no valid end.
-    pub(crate) fn check_end(&mut self, state: &[u8]) {
+    pub fn check_end(&mut self, state: &[u8]) {
         if self.counters.reports_deadlocks() && !self.system.is_valid_end(state) {
             self.error(&[], || Counterexample::invalid_end(Vec::new()));
         }

@@ -18,7 +18,7 @@ use preempt_core::{Enabled, Outcome, ProcessId, Step, System};
 const LONG_SEQUENCE: u32 = 1 << 14;
 
 /// What happens during an expansion.
-pub(crate) trait Watch {
+pub trait Watch {
     /// The expanded state has this step; what follows is about it.
     #[inline(always)]
     fn begin_step(&mut self, _step: Step) {}
@@ -42,14 +42,14 @@ struct Inside {
 }
 
 /// Expands states into a shared buffer.
-#[derive(Debug)]
-pub(crate) struct Expander {
+#[derive(Default, Debug)]
+pub struct Expander {
     /// The bytes of all arrivals, and headers of the successors of one state.
-    pub(crate) successors: Successors,
+    pub successors: Successors,
     /// Where the expansions arrived since the last [`Expander::clear`], not hashed yet.
-    pub(crate) arrivals: Vec<Pending>,
+    pub arrivals: Vec<Pending>,
     /// The processes that sleep where each of them arrived, see [`Expander::expand_awake`].
-    pub(crate) sleep_sets: Vec<SleepSet>,
+    pub sleep_sets: Vec<SleepSet>,
     pub(crate) enabled: Enabled,
     scratch: Vec<u8>,
     /// Steps since the expanded state, while inside a sequence.
@@ -65,42 +65,27 @@ pub(crate) struct Expander {
 }
 
 impl Expander {
-    pub(crate) fn new() -> Self {
-        Expander {
-            successors: Successors::default(),
-            arrivals: Vec::new(),
-            sleep_sets: Vec::new(),
-            enabled: Enabled::new(),
-            scratch: Vec::new(),
-            path: Vec::new(),
-            inner: Successors::default(),
-            frames: Vec::new(),
-            state: Vec::new(),
-            sequence_steps: 0,
-            long_sequence: None,
-        }
-    }
-
     /// Has the system pass over deterministic parts of indivisible sequences.
-    pub(crate) fn run_sequences(mut self) -> Self {
+    pub fn run_sequences(mut self) -> Self {
         self.successors.run_sequences = true;
         self.inner.run_sequences = true;
         self
     }
 
     /// Forgets all arrivals.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.successors.clear();
         self.arrivals.clear();
         self.sleep_sets.clear();
     }
 
     /// Leaves room for so many arrivals before those that follow.
-    pub(crate) fn leave_room(&mut self, count: usize) {
+    pub fn leave_room(&mut self, count: usize) {
         self.arrivals.resize(count, Pending::new(0, 0, 0));
     }
 
-    pub(crate) fn bytes(&self) -> usize {
+    /// Memory in use, in bytes.
+    pub fn bytes(&self) -> usize {
         self.successors.data.capacity()
             + self.successors.headers.capacity() * size_of::<SuccessorHeader>()
             + self.arrivals.capacity() * size_of::<Pending>()
@@ -110,7 +95,7 @@ impl Expander {
 
     /// Adds the arrivals of all steps. Says how many steps there were.
     #[inline]
-    pub(crate) fn expand<S: System + ?Sized>(
+    pub fn expand<S: System + ?Sized>(
         &mut self,
         system: &S,
         state: &mut Vec<u8>,
@@ -123,7 +108,7 @@ impl Expander {
 
     /// As [`Expander::expand`], the steps of some processes, see [`Request::Selection`].
     #[inline]
-    pub(crate) fn expand_selection<S: System + ?Sized>(
+    pub fn expand_selection<S: System + ?Sized>(
         &mut self,
         system: &S,
         state: &mut Vec<u8>,
@@ -139,7 +124,7 @@ impl Expander {
     /// As [`Expander::expand`], without the steps of a sleep set. Says how many steps there were, and how
     /// many of them were slept through.
     #[inline]
-    pub(crate) fn expand_awake<S: System + ?Sized>(
+    pub fn expand_awake<S: System + ?Sized>(
         &mut self,
         system: &S,
         state: &mut Vec<u8>,
@@ -157,7 +142,7 @@ impl Expander {
     /// As [`Expander::expand`], the steps of one process only; `None` if the system must look
     /// at all steps for that.
     #[inline]
-    pub(crate) fn expand_process<S: System + ?Sized>(
+    pub fn expand_process<S: System + ?Sized>(
         &mut self,
         system: &S,
         state: &mut Vec<u8>,
@@ -173,7 +158,7 @@ impl Expander {
     }
 
     /// Adds the arrivals of some steps only.
-    pub(crate) fn expand_selected<S: System + ?Sized>(
+    pub fn expand_selected<S: System + ?Sized>(
         &mut self,
         system: &S,
         state: &[u8],
@@ -416,7 +401,7 @@ mod tests {
     #[test]
     fn a_long_sequence_is_followed_as_often_as_it_is_asked_for() {
         let system = Long(2 * LONG_SEQUENCE);
-        let mut expander = Expander::new();
+        let mut expander = Expander::default();
         for time in 0..3 {
             expander.clear();
             let mut state = vec![0; 4];

@@ -6,14 +6,21 @@ use preempt_core::{Enabled, FaultKind, Statistics, Step, Stop, System};
 
 /// The counters of one search.
 #[derive(Debug)]
-pub(crate) struct Counters {
-    pub(crate) matched: u64,
-    pub(crate) atomic_steps: u64,
-    pub(crate) depth: u64,
-    pub(crate) state_bytes: usize,
-    pub(crate) errors: u64,
-    pub(crate) first: Option<Counterexample>,
-    pub(crate) stop: Option<Stop>,
+pub struct Counters {
+    /// Arrivals at states that were known.
+    pub matched: u64,
+    /// Steps inside indivisible sequences.
+    pub atomic_steps: u64,
+    /// The greatest number of steps behind which a state was found.
+    pub depth: u64,
+    /// The length of the longest state.
+    pub state_bytes: usize,
+    /// Violations.
+    pub errors: u64,
+    /// The first of them.
+    pub first: Option<Counterexample>,
+    /// Why the search is not complete, if it is not.
+    pub stop: Option<Stop>,
     /// For each transition of the program, whether it was taken.
     taken: Vec<bool>,
     assertions: bool,
@@ -22,7 +29,8 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    pub(crate) fn new<S: System + ?Sized>(system: &S, options: &Options) -> Self {
+    /// Nothing was counted yet.
+    pub fn new<S: System + ?Sized>(system: &S, options: &Options) -> Self {
         Counters {
             matched: 0,
             atomic_steps: 0,
@@ -40,7 +48,7 @@ impl Counters {
 
     /// Notes that a transition was taken.
     #[inline(always)]
-    pub(crate) fn take<S: System + ?Sized>(&mut self, system: &S, step: Step) {
+    pub fn take<S: System + ?Sized>(&mut self, system: &S, step: Step) {
         if self.taken.is_empty() {
             return;
         }
@@ -49,7 +57,7 @@ impl Counters {
 
     /// Whether this fault counts as an error. One that cuts an execution short does not; it is noted that the
     /// search is not complete.
-    pub(crate) fn reports<S: System + ?Sized>(&mut self, system: &S, fault: u32) -> bool {
+    pub fn reports<S: System + ?Sized>(&mut self, system: &S, fault: u32) -> bool {
         match system.fault(fault).kind {
             FaultKind::Assertion => self.assertions,
             FaultKind::Cut(reason) => {
@@ -62,12 +70,12 @@ impl Counters {
 
     /// Whether an invalid end counts as an error.
     #[inline]
-    pub(crate) fn reports_deadlocks(&self) -> bool {
+    pub fn reports_deadlocks(&self) -> bool {
         self.deadlocks
     }
 
     /// Whether the state, with these steps, is an invalid end that counts as an error.
-    pub(crate) fn is_invalid_end<S: System + ?Sized>(
+    pub fn is_invalid_end<S: System + ?Sized>(
         &self,
         system: &S,
         state: &[u8],
@@ -77,16 +85,12 @@ impl Counters {
     }
 
     /// The same of a state in which no process has steps.
-    pub(crate) fn is_invalid_without_steps<S: System + ?Sized>(
-        &self,
-        system: &S,
-        state: &[u8],
-    ) -> bool {
+    pub fn is_invalid_without_steps<S: System + ?Sized>(&self, system: &S, state: &[u8]) -> bool {
         self.deadlocks && !system.is_valid_end(state)
     }
 
     /// Counts an error; `example` describes it if it is the first. Says whether to stop.
-    pub(crate) fn error(&mut self, example: impl FnOnce() -> Counterexample) -> bool {
+    pub fn error(&mut self, example: impl FnOnce() -> Counterexample) -> bool {
         self.errors += 1;
         if self.first.is_none() {
             self.first = Some(example());
@@ -96,22 +100,22 @@ impl Counters {
 
     /// Whether as many errors as asked for were found.
     #[inline]
-    pub(crate) fn is_enough(&self) -> bool {
+    pub fn is_enough(&self) -> bool {
         self.max_errors != 0 && self.errors >= self.max_errors
     }
 
     /// For each transition of the program, whether it was taken.
-    pub(crate) fn taken(&self) -> &[bool] {
+    pub fn taken(&self) -> &[bool] {
         &self.taken
     }
 
     /// Adds transitions that were taken elsewhere.
-    pub(crate) fn add_taken(&mut self, taken: &[bool]) {
+    pub fn add_taken(&mut self, taken: &[bool]) {
         self.taken.iter_mut().zip(taken).for_each(|(mine, theirs)| *mine |= *theirs);
     }
 
     /// Adds the counters of another part of the same search.
-    pub(crate) fn absorb(&mut self, other: Counters) {
+    pub fn absorb(&mut self, other: Counters) {
         self.matched += other.matched;
         self.atomic_steps += other.atomic_steps;
         self.depth = self.depth.max(other.depth);
@@ -124,7 +128,7 @@ impl Counters {
 
     /// The result of the search so far. Code is reported as unreached only if everything was
     /// searched.
-    pub(crate) fn finish<S: System + ?Sized>(self, system: &S, states: u64) -> Finding {
+    pub fn finish<S: System + ?Sized>(self, system: &S, states: u64) -> Finding {
         let complete = self.stop.is_none() && !self.is_enough();
         let unreached = if complete { system.unreached(&self.taken) } else { Vec::new() };
         Finding {

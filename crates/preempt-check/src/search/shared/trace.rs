@@ -28,7 +28,7 @@ pub(crate) fn through_levels<S: System + ?Sized, T: Store>(
     for level in (0..levels.partition_point(|first| *first <= at) - 1).rev() {
         store.load(StateId(target as u32), &mut wanted);
         let mut seeker = Seeker { wanted: |bytes: &[u8]| bytes == wanted, found: Vec::new() };
-        let mut expander = Expander::new();
+        let mut expander = Expander::default();
         for candidate in levels[level]..levels[level + 1] {
             store.load(StateId(candidate as u32), &mut state);
             expander.clear();
@@ -47,7 +47,7 @@ pub(crate) fn through_levels<S: System + ?Sized, T: Store>(
 /// The steps of one expansion from a state to another.
 pub(crate) fn between<S: System + ?Sized>(system: &S, from: &mut Vec<u8>, to: &[u8]) -> Vec<Step> {
     let mut seeker = Seeker { wanted: |bytes: &[u8]| bytes == to, found: Vec::new() };
-    match Expander::new().expand(system, from, &mut seeker) {
+    match Expander::default().expand(system, from, &mut seeker) {
         Ok(_) => seeker.found.pop().map_or(Vec::new(), |(path, _)| path),
         Err(_) => Vec::new(),
     }
@@ -96,7 +96,7 @@ pub(crate) fn along<S: System + ?Sized>(
         }
         let wanted = |bytes: &[u8]| agrees(depth, bytes);
         let mut seeker = Seeker { wanted, found: Vec::new() };
-        Expander::new().expand(system, &mut state, &mut seeker).ok()?;
+        Expander::default().expand(system, &mut state, &mut seeker).ok()?;
         for (path, bytes) in seeker.found {
             open.push((depth + 1, [steps.as_slice(), &path].concat(), bytes));
         }
@@ -119,14 +119,14 @@ pub fn along_states<S: System + ?Sized>(
             padded.strip_prefix(bytes).is_some_and(|rest| rest.iter().all(|byte| *byte == 0))
         };
         let mut seeker = Seeker { wanted, found: Vec::new() };
-        Expander::new().expand(system, &mut state, &mut seeker).ok()?;
+        Expander::default().expand(system, &mut state, &mut seeker).ok()?;
         let (path, next) = seeker.found.pop()?;
         steps.extend(path);
         state = next;
     }
     let counters = Counters::new(system, options);
     let mut mistake = Mistake { system, counters, found: None };
-    let count = Expander::new().expand(system, &mut state, &mut mistake).ok()?;
+    let count = Expander::default().expand(system, &mut state, &mut mistake).ok()?;
     match mistake.found {
         Some((path, fault)) => {
             steps.extend(path);
@@ -142,7 +142,7 @@ pub fn along_states<S: System + ?Sized>(
 /// The states that one step, with the indivisible sequence behind it, leads to; `None` if memory is short.
 pub fn states_after<S: System + ?Sized>(system: &S, state: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut seeker = Seeker { wanted: |_: &[u8]| true, found: Vec::new() };
-    Expander::new().expand(system, &mut state.to_vec(), &mut seeker).ok()?;
+    Expander::default().expand(system, &mut state.to_vec(), &mut seeker).ok()?;
     Some(seeker.found.into_iter().map(|(_, state)| state).collect())
 }
 

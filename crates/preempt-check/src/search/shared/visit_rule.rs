@@ -19,7 +19,7 @@ use preempt_core::ProcessId;
 
 /// Which processes a visit runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Turn {
+pub enum Turn {
     /// The last mover goes on; to leave it is a preemption.
     Mover,
     /// No switch is a preemption, so each process goes on that no other visit runs.
@@ -32,7 +32,7 @@ pub(crate) enum Turn {
 
 /// When a visit runs a process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Due {
+pub enum Due {
     /// At the count of the visit.
     Now,
     /// With one preemption more.
@@ -44,7 +44,7 @@ pub(crate) enum Due {
 /// The turn of a visit whose last mover, if there is one, can or cannot go on; `all_run` says whether another visit to the
 /// state has run all processes at the same count.
 #[inline(always)]
-pub(crate) fn turn(mover_can_move: bool, all_run: bool) -> Turn {
+pub fn turn(mover_can_move: bool, all_run: bool) -> Turn {
     match (mover_can_move, all_run) {
         (true, _) => Turn::Mover,
         (false, false) => Turn::All,
@@ -57,7 +57,7 @@ impl Turn {
     /// together with it; `has_run` whether it is the last mover of some visit at the same count. The property moves with every
     /// visit and preempts no process.
     #[inline(always)]
-    pub(crate) fn due(
+    pub fn due(
         self,
         process: ProcessId,
         is_mover: impl FnOnce(ProcessId) -> bool,

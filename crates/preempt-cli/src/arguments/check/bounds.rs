@@ -1,6 +1,6 @@
 //! How many preemptions executions may have. An option is one entry; `combination.rs` says what belongs to it.
 
-use crate::arguments::combination::{CARD, SWARM_CHOOSES, options};
+use crate::arguments::combination::{SWARM_CHOOSES, options};
 use crate::arguments::values::{Method, SearchOrder};
 use preempt_verify::{Preemptions, Request};
 
@@ -19,7 +19,6 @@ options! {
                     => "lists states one by one: it can be combined with --method explicit only",
                 |r| r.has("iterate") => "and --iterate are two ways to bound: choose one",
                 |r| r.has("swarm") => SWARM_CHOOSES,
-                |r| r.has("gpu") => CARD,
             ],
         }
         /// 0, 1, 2, … preemptions until violated, exhausted or MAX
@@ -32,7 +31,6 @@ options! {
                 |r| r.has("compat")
                     => "cannot be combined with --compat spin: Spin searches a single bound, use --bound",
                 |r| r.has("swarm") => SWARM_CHOOSES,
-                |r| r.has("gpu") => CARD,
             ],
         }
     }

@@ -60,7 +60,8 @@ options! {
                 |r| r.has("non_progress") => "and --non-progress are two properties: choose one",
             ],
         }
-        /// Do not look for executions that a never claim accepts by its accept labels, only for those that complete it
+        /// Judge never claims and formulas by finite executions only: those that complete the claim, or violate the formula
+        /// whatever follows
         #[arg(long)]
         no_acceptance: bool {
             permissions: [["--no-acceptance"]],
@@ -68,7 +69,7 @@ options! {
                 |r| r.boolean() => PROMELA_ONLY,
                 |r| r.has("acceptance") => "and --acceptance contradict each other",
                 |r| r.infinite()
-                    => "is about never claims: this property is one of infinite executions",
+                    => "is about never claims and formulas: this property is one of infinite executions",
             ],
         }
         /// Look for non-progress cycles

@@ -7,7 +7,14 @@ pub(super) const MAXIMAL_MESSAGE: usize = 1_000;
 
 /// The value of a constant expression.
 pub(super) fn evaluate(expression: &Expr, model: &Model) -> Option<i32> {
+    evaluate_in(None, expression, model)
+}
+
+/// The value of an expression in the process of this number, if it is a constant there.
+pub fn evaluate_in(process: Option<i32>, expression: &Expr, model: &Model) -> Option<i32> {
+    let evaluate = |expression: &Expr, model: &Model| evaluate_in(process, expression, model);
     match &expression.kind {
+        ExprKind::Pid => process,
         ExprKind::Const(value) => Some(*value),
         ExprKind::Mtype(index) => model.mtypes.get(*index as usize).map(|m| i32::from(m.value)),
         ExprKind::Unary(operator, operand) => {

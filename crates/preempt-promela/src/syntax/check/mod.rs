@@ -16,6 +16,8 @@ mod statement;
 mod suspicious;
 mod types;
 
+pub use constant::evaluate_in;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -82,7 +82,7 @@ impl<'a, S: System + ?Sized> Explorer<'a, S> {
             system,
             ahead: Ahead::new(options.reduction, signalled),
             outgoing: Outgoing::new(system, Counters::new(system, options)),
-            expander: Expander::new(),
+            expander: Expander::default(),
             state: Vec::new(),
             localities: Vec::new(),
             hashes: Vec::new(),

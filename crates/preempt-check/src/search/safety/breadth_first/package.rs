@@ -149,7 +149,7 @@ impl<'a, S: System + ?Sized> Expansion<'a, S> {
         Expansion {
             system,
             events: Events::new(system, options),
-            expander: Expander::new().run_sequences(),
+            expander: Expander::default().run_sequences(),
             state: Vec::new(),
             errors_end: options.max_errors != 0,
         }

@@ -94,7 +94,7 @@ impl<'a, S: System + ?Sized, T: ConcurrentStore> Worker<'a, S, T> {
             },
             selector: Selector::new(team.options),
             gain: Gain::new(team.options),
-            expander: Expander::new().run_sequences(),
+            expander: Expander::default().run_sequences(),
             parents: Vec::new(),
             inserted: 0,
             found: Found::new(team.options.reduction != Reduction::None),

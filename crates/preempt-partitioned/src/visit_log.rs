@@ -8,8 +8,8 @@
 
 use super::Time;
 use super::wire::Damaged;
-use crate::search::bounded::least_preemptions::fits_record;
-use crate::store::StateId;
+use preempt_check::engine::fits_record;
+use preempt_check::store::StateId;
 use preempt_core::ProcessId;
 use std::ops::Range;
 

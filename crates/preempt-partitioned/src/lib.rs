@@ -20,6 +20,8 @@
 //! that was sent to its time has arrived. So levels are exact, whichever owner is faster, and between two times nothing is
 //! under way: that is where a search can be saved.
 
+#![forbid(unsafe_code)]
+
 mod alone;
 mod arrived;
 mod batch;
@@ -49,8 +51,8 @@ pub use single::Single;
 pub use visits::{After, Ran, Visits};
 pub use wire::{Damaged, Reader, Writer};
 
-use crate::Preemptions;
-use crate::{Budget, Options, Progress};
+use preempt_check::Preemptions;
+use preempt_check::{Budget, Options, Progress};
 use preempt_core::{Stop, System};
 
 /// When something is expanded: the bucket of preemptions, and the round inside it.
@@ -157,28 +159,4 @@ pub fn partition<'a>(
         }
         _ => Box::new(Buckets::new(system, options, owner, budget)),
     }
-}
-
-/// Looks after a search that goes on somewhere else than in [`crate::Check`]: on several machines, in files.
-///
-/// With several processes, all of them make the same calls, and get the same findings.
-pub trait RemoteSearch: Send + Sync + std::fmt::Debug {
-    /// Looks for what finite executions can show.
-    fn safety(
-        &self,
-        system: &dyn System,
-        options: &Options,
-        budget: &mut Budget<'_>,
-    ) -> crate::Finding;
-
-    /// Looks for accepting cycles.
-    fn cycles(
-        &self,
-        system: &dyn System,
-        options: crate::search::nested::NestedOptions,
-        budget: &mut Budget<'_>,
-    ) -> crate::Finding;
-
-    /// Whether this process looks for simpler counterexamples; the others need not.
-    fn simplifies(&self) -> bool;
 }

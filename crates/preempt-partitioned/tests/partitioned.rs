@@ -1,24 +1,29 @@
 //! Searches whose states are dealt out among owners, against the truth about small random systems, with any number of
 //! owners, and with owners that change on the way.
 
+#[path = "../../preempt-check/tests/cycles/mod.rs"]
 mod cycles;
+#[path = "../../preempt-check/tests/formulas/mod.rs"]
 mod formulas;
+#[path = "../../preempt-check/tests/guarded/mod.rs"]
 mod guarded;
+#[path = "../../preempt-check/tests/tiny/mod.rs"]
 mod tiny;
+#[path = "../../preempt-check/tests/triples/mod.rs"]
 mod triples;
 
 use cycles::{accepting_cycles, confirm, graph};
 use formulas::random_property;
 use guarded::{Guarded, random_system};
 use preempt_check::property::{Fair, Product, Stutter, Watched};
-use preempt_check::search::partitioned::{
-    Cycles, Owner, Partition, PartitionResult, Saver, Time, combine, explore, explore_cycles,
-    partition, trace_back,
-};
 use preempt_check::{
     Budget, Check, Counterexample, Finding, Options, Preemptions, Reduction, Search,
 };
 use preempt_core::{Stop, System, ViolationKind, replay};
+use preempt_partitioned::{
+    Cycles, Owner, Partition, PartitionResult, Saver, Time, combine, explore, explore_cycles,
+    partition, trace_back,
+};
 use tiny::Random;
 use triples::truth;
 

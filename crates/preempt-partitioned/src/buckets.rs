@@ -17,12 +17,12 @@ use super::retrace::{TraceSegment, TraceTarget, steps_to};
 use super::visit_log::{Merged, Visit, VisitLog, mark, mover};
 use super::wire::Damaged;
 use super::{Owner, Partition, PartitionResult, Time, ViolationSite};
-use crate::search::bounded::least_preemptions::{LARGEST_BOUND, LeastPreemptions, Visit as Judged};
-use crate::search::shared::atomic_sequence::AtomicSequence;
-use crate::search::shared::statistics::Counters;
-use crate::search::shared::visit_rule::{Due, Turn, turn};
-use crate::store::{Adaptive, Pending, Store, StoreFull, hash_for_all};
-use crate::{Budget, Counterexample, Options, Progress};
+use preempt_check::engine::AtomicSequence;
+use preempt_check::engine::Counters;
+use preempt_check::engine::{Due, Turn, turn};
+use preempt_check::engine::{LARGEST_BOUND, LeastPreemptions, Visit as Judged};
+use preempt_check::store::{Adaptive, Pending, Store, StoreFull, hash_for_all};
+use preempt_check::{Budget, Counterexample, Options, Progress};
 use preempt_core::{BoundRow, Enabled, Outcome, ProcessId, Step, Stop, System};
 
 /// Visits that are expanded before the driver looks after what has arrived.

@@ -11,13 +11,13 @@ use super::owner_map::OwnerMap;
 use super::retrace::{TraceSegment, TraceTarget, steps_to};
 use super::wire::{Damaged, Reader};
 use super::{Owner, Partition, PartitionResult, Time, ViolationSite};
-use crate::search::shared::atomic_sequence::AtomicSequence;
-use crate::search::shared::events::Events;
-use crate::search::shared::expansion::{Expander, Watch};
-use crate::store::{
+use preempt_check::engine::AtomicSequence;
+use preempt_check::engine::Events;
+use preempt_check::engine::{Expander, Watch};
+use preempt_check::store::{
     Adaptive, Pending, StateId, Store, StoreFull, hash_batch_for_all, hash_for_all,
 };
-use crate::{Budget, Options, Progress};
+use preempt_check::{Budget, Options, Progress};
 use preempt_core::engine::SleepSet;
 use preempt_core::{Enabled, Label, Outcome, Stop, System};
 use std::collections::VecDeque;
@@ -104,7 +104,7 @@ impl<'a> Levels<'a> {
             forward: None,
             events: Events::new(system, options),
             depth_limit: options.depth.unwrap_or(u64::MAX),
-            expander: Expander::new().run_sequences(),
+            expander: Expander::default().run_sequences(),
             state: Vec::new(),
             scratch: Vec::new(),
             enabled: Enabled::new(),

@@ -4,7 +4,7 @@
 use super::cycles::{CycleOwners, Cycles, Pass, Totals, Walked, find_cycle};
 use super::retrace::{TraceSegment, TraceTarget, along};
 use super::{Batches, Outcome, Partition, PartitionResult, Time};
-use crate::{Budget, Counterexample, Options, Progress};
+use preempt_check::{Budget, Counterexample, Options, Progress};
 use preempt_core::{Step, Stop, System, ViolationKind};
 
 /// Looks after a search between two times, when nothing is under way.

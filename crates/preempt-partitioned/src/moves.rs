@@ -5,9 +5,9 @@
 //! list them and then take some one by one. Only where it is known before which processes' steps are needed, compiled
 //! systems are asked for these alone. What is not taken leaves no trace: nothing is counted before it is.
 
-use crate::search::shared::atomic_sequence::last_mover;
-use crate::search::shared::expansion::{Expander, Watch};
-use crate::store::StoreFull;
+use preempt_check::engine::last_mover;
+use preempt_check::engine::{Expander, Watch};
+use preempt_check::store::StoreFull;
 use preempt_core::engine::ProcessSelection;
 use preempt_core::{ProcessId, Step, System};
 
@@ -71,7 +71,7 @@ impl Watch for Found {
 impl Moves {
     pub(super) fn new() -> Self {
         let found = Found { events: Vec::new(), process: ProcessId::PROPERTY, paths: Vec::new() };
-        Moves { expander: Expander::new(), found }
+        Moves { expander: Expander::default(), found }
     }
 
     /// Finds the steps of a state, in place of those before.

@@ -2,7 +2,7 @@
 //!
 //! That a visit is judged later than it was made changes which visit runs the steps of a process, but not that exactly one does.
 
-use crate::store::Pending;
+use preempt_check::store::Pending;
 use preempt_core::ProcessId;
 
 /// So many, or so many bytes of states, are judged together.

@@ -14,10 +14,10 @@
 //! Invariant: the selection is a function of the state, so the reduced states and transitions are the same for any
 //! number of owners. So is the decision whether to reduce at all: all owners look at the same first states.
 
-use crate::reduce::{EVERYTHING, Selector};
-use crate::search::shared::expansion::{Expander, Watch};
-use crate::store::StoreFull;
-use crate::{Budget, Finding, Options, Preemptions, Progress, Reduction};
+use preempt_check::engine::{EVERYTHING, Selector};
+use preempt_check::engine::{Expander, Watch};
+use preempt_check::store::StoreFull;
+use preempt_check::{Budget, Finding, Options, Preemptions, Progress, Reduction};
 use preempt_core::{Enabled, Outcome, Step, Stop, System};
 use std::collections::{HashSet, VecDeque};
 
@@ -90,7 +90,7 @@ impl Forward {
         }
         let mut forward = Forward {
             selector: Selector::new(options),
-            probe: Expander::new(),
+            probe: Expander::default(),
             enabled: Enabled::new(),
             before: Vec::new(),
             after: Vec::new(),
@@ -150,7 +150,7 @@ impl Forward {
         let (mut looked, mut reduced, mut bytes) = (0, 0, 0);
         let mut known = HashSet::from([initial.clone()]);
         let mut queue = VecDeque::from([initial]);
-        let mut expander = Expander::new();
+        let mut expander = Expander::default();
         while looked < SAMPLE
             && bytes < SAMPLE_BYTES
             && let Some(mut state) = queue.pop_front()

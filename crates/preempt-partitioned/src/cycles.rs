@@ -21,10 +21,10 @@ use super::levels::{Levels, global};
 use super::retrace::{TraceSegment, TraceTarget, along, steps_to};
 use super::wire::{Damaged, Reader, Writer};
 use super::{Owner, Partition, PartitionResult, Time, ViolationSite};
-use crate::search::nested::NestedOptions;
-use crate::search::shared::atomic_sequence::AtomicSequence;
-use crate::store::{StateId, Store};
-use crate::{Budget, Counterexample, Options, Progress};
+use preempt_check::engine::AtomicSequence;
+use preempt_check::search::nested::NestedOptions;
+use preempt_check::store::{StateId, Store};
+use preempt_check::{Budget, Counterexample, Options, Progress};
 use preempt_core::{Stop, System, ViolationKind};
 use std::collections::HashMap;
 

@@ -10,11 +10,11 @@ use super::moves::{Moves, Taken};
 use super::retrace::{TraceTarget, steps_to};
 use super::visit_log::{mark, mover};
 use super::{PartitionResult, Time, ViolationSite};
-use crate::search::bounded::least_preemptions::LARGEST_BOUND;
-use crate::search::shared::atomic_sequence::AtomicSequence;
-use crate::search::shared::statistics::Counters;
-use crate::search::shared::visit_rule::{Due, Turn, turn};
-use crate::{Counterexample, Options};
+use preempt_check::engine::AtomicSequence;
+use preempt_check::engine::Counters;
+use preempt_check::engine::LARGEST_BOUND;
+use preempt_check::engine::{Due, Turn, turn};
+use preempt_check::{Counterexample, Options};
 use preempt_core::{Outcome, ProcessId, Step, Stop, System};
 
 /// The processes that were run from a state, as marks of last movers.

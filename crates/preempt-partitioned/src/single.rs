@@ -3,10 +3,10 @@
 use super::forward::{Forward, Uncounted};
 use super::retrace::{TraceTarget, steps_to};
 use super::{PartitionResult, Time, ViolationSite};
-use crate::search::shared::atomic_sequence::AtomicSequence;
-use crate::search::shared::events::Events;
-use crate::search::shared::expansion::{Expander, Watch};
-use crate::{Budget, Options};
+use preempt_check::engine::AtomicSequence;
+use preempt_check::engine::Events;
+use preempt_check::engine::{Expander, Watch};
+use preempt_check::{Budget, Options};
 use preempt_core::{Enabled, Label, Outcome, Step, Stop, System};
 
 /// Expands states and counts what happens.
@@ -39,7 +39,7 @@ impl<'a> Single<'a> {
         Single {
             system,
             events: Events::new(system, options),
-            expander: Expander::new().run_sequences(),
+            expander: Expander::default().run_sequences(),
             forward: None,
             sequence: AtomicSequence::default(),
             site: None,

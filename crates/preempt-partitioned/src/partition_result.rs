@@ -2,8 +2,8 @@
 
 use super::Time;
 use super::wire::{Damaged, Reader, Writer};
-use crate::search::shared::statistics::Counters;
-use crate::{Counterexample, Covered, Finding, Options, Preemptions};
+use preempt_check::engine::Counters;
+use preempt_check::{Counterexample, Covered, Finding, Options, Preemptions};
 use preempt_core::{BoundRow, ProcessId, Statistics, Step, Stop, System, ViolationKind};
 
 /// Where a violation is: behind which visit, and by which steps.

@@ -5,7 +5,7 @@
 //! search once more, and only when there is something to report.
 
 use super::{Time, ViolationSite};
-use crate::search::shared::atomic_sequence::{AtomicSequence, Event, last_mover};
+use preempt_check::engine::{AtomicSequence, Event, last_mover};
 use preempt_core::{Enabled, ProcessId, Step, Switch, System, classify};
 
 /// A visit whose predecessor is looked for.

@@ -13,9 +13,9 @@
 
 use super::Owner;
 use super::forward::Uncounted;
-use crate::search::shared::expansion::Expander;
-use crate::store::hash_for_all;
-use crate::{Budget, Progress};
+use preempt_check::engine::Expander;
+use preempt_check::store::hash_for_all;
+use preempt_check::{Budget, Progress};
 use preempt_core::{Outcome, Stop, System};
 use std::collections::{BTreeMap, HashSet};
 
@@ -136,7 +136,7 @@ fn is_small(system: &dyn System, budget: &mut Budget<'_>) -> Result<bool, Stop> 
     if matches!(system.initial(&mut initial), Outcome::Broken(_)) {
         return Ok(true);
     }
-    let mut expander = Expander::new();
+    let mut expander = Expander::default();
     let mut known = HashSet::from([initial.clone()]);
     let mut stack = vec![initial];
     while let Some(mut state) = stack.pop() {
@@ -173,7 +173,7 @@ impl Sample {
     /// Walks at random; `None` if that takes too much memory, or leads nowhere.
     fn new(system: &dyn System, budget: &mut Budget<'_>) -> Result<Option<Self>, Stop> {
         let mut sample = Sample::default();
-        let mut expander = Expander::new();
+        let mut expander = Expander::default();
         let mut bytes = 0;
         let mut random = 0x2545_f491_4f6c_dd1d_u64;
         for _ in 0..WALKS {
