@@ -117,8 +117,8 @@ impl Known {
         if let Language::Program(_) = self.language {
             let offset = self.document.offset(position);
             let (range, word) = programs::word_at(&self.document.text, offset)?;
-            let of_this = results.all(uri.as_str()).filter(|a| a.task.text == self.document.text);
-            return Some(markdown(programs::hover(of_this, position.line + 1, word)?, range));
+            let of_this = (uri.as_str(), self.document.text.as_str());
+            return Some(markdown(results.seen_at(of_this, position.line + 1, word)?, range));
         }
         let last = results.last(uri.as_str());
         if let Some((range, symbol)) = self.symbol_at(position) {

@@ -83,8 +83,14 @@ pub(crate) fn start(
     let work = move || {
         let run = std::panic::AssertUnwindSafe(|| match language_of(&task.path) {
             Language::Program(_) => {
-                let (claim, sources) =
-                    programs::check(&task, &tools.preempt, PROGRAM_TIME, &interrupt)?;
+                let (claim, sources) = programs::check(
+                    &task.path,
+                    &task.text,
+                    task.property.as_deref(),
+                    &tools.preempt,
+                    PROGRAM_TIME,
+                    &interrupt,
+                )?;
                 Ok((vec![claim], Vec::new(), sources))
             }
             _ => {

@@ -3,8 +3,7 @@
 //! Everything else about such texts belongs to the servers of their languages. A test is compiled from its file, so what is
 //! checked is what was saved.
 
-use crate::checks::{Answer, Task};
-use preempt_core::{Claim, Verdict};
+use preempt_core::Claim;
 use preempt_launch::{Kind, Language, Launch, Limits, Test, tests};
 use preempt_report::Source;
 use std::path::{Path, PathBuf};
@@ -34,25 +33,25 @@ pub(crate) fn offered(language: Language, text: &str) -> Vec<Test> {
 
 /// Compiles and searches a test: the claim, and the texts that its execution points into.
 pub(crate) fn check(
-    task: &Task,
+    path: &str,
+    text: &str,
+    wanted: Option<&str>,
     preempt: &Path,
     time: Duration,
     cancel: &AtomicBool,
 ) -> Result<(Claim, Vec<Source>), String> {
-    let path = PathBuf::from(&task.path);
-    if std::fs::read_to_string(&path).ok().as_ref() != Some(&task.text) {
+    let file = PathBuf::from(path);
+    if std::fs::read_to_string(&file).ok().as_deref() != Some(text) {
         return Err("save the file first: it is compiled from the disk".into());
     }
-    let language = Language::of(&path).ok_or("this is no program")?;
-    let wanted = task.property.as_deref();
-    let test =
-        tests(language, &task.text).into_iter().find(|test| Some(test.name.as_str()) == wanted);
+    let language = Language::of(&file).ok_or("this is no program")?;
+    let test = tests(language, text).into_iter().find(|test| Some(test.name.as_str()) == wanted);
     let test = test.ok_or("there is no such test any more")?;
-    let launch = Launch { preempt: preempt.to_path_buf(), file: path, test };
+    let launch = Launch { preempt: preempt.to_path_buf(), file, test };
     let answer = launch.run(&Limits { time: Some(time), bound: None }, cancel)?;
     let mut sources = answer.execution.map_or_else(Vec::new, |execution| execution.sources);
-    if !sources.iter().any(|source| source.file == task.path) {
-        sources.push(Source { file: task.path.clone(), text: task.text.clone() });
+    if !sources.iter().any(|source| source.file == path) {
+        sources.push(Source { file: path.into(), text: text.into() });
     }
     Ok((answer.claim, sources))
 }
@@ -66,40 +65,6 @@ pub(crate) fn word_at(text: &str, offset: usize) -> Option<(std::ops::Range<usiz
     let end =
         offset + behind.chars().take_while(|c| is_letter(*c)).map(char::len_utf8).sum::<usize>();
     (begin < end).then(|| (begin..end, &text[begin..end]))
-}
-
-/// What the last failing executions say about a line, and about a variable.
-pub(crate) fn hover<'a>(
-    answers: impl Iterator<Item = &'a Answer>,
-    line: u32,
-    word: &str,
-) -> Option<String> {
-    /// More are not worth reading.
-    const MOST: usize = 8;
-    let mut text = String::new();
-    for answer in answers {
-        let failed = answer.claims.iter().flatten().any(|claim| claim.verdict == Verdict::Violated);
-        let steps = answer.steps_at(line);
-        let values = answer.values(word, None);
-        if !failed || steps.is_empty() && values.is_empty() {
-            continue;
-        }
-        let name = answer.task.property.as_deref().unwrap_or_default();
-        text.push_str(&format!("In the failing execution of {name}:\n"));
-        for (name, values) in values.iter().take(MOST) {
-            let hidden = values.len().saturating_sub(MOST);
-            let dots = if hidden > 0 { "… → " } else { "" };
-            text.push_str(&format!("\n`{name}`: {dots}{}\n", values[hidden..].join(" → ")));
-        }
-        for step in steps.iter().take(MOST) {
-            text.push_str(&format!("\n- `{step}`"));
-        }
-        if steps.len() > MOST {
-            text.push_str(&format!("\n- {} more", steps.len() - MOST));
-        }
-        text.push_str("\n\n");
-    }
-    (!text.is_empty()).then(|| text.trim_end().to_string())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What came of the checks that the editor started.
 
 use crate::checks::Answer;
+use preempt_core::Verdict;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -49,6 +50,42 @@ impl Results {
         let mut known: Vec<_> = self.known.iter().filter(|((of, _), _)| of == uri).collect();
         known.sort_by_key(|((_, property), _)| property.clone());
         known.into_iter().map(|(_, answer)| answer)
+    }
+
+    /// What the last failing executions of a program say about a line, and about a variable.
+    pub(crate) fn seen_at(
+        &self,
+        (uri, document): (&str, &str),
+        line: u32,
+        word: &str,
+    ) -> Option<String> {
+        /// More are not worth reading.
+        const MOST: usize = 8;
+        let mut text = String::new();
+        for answer in self.all(uri).filter(|answer| answer.task.text == document) {
+            let failed =
+                answer.claims.iter().flatten().any(|claim| claim.verdict == Verdict::Violated);
+            let steps = answer.steps_at(line);
+            let values = answer.values(word, None);
+            if !failed || steps.is_empty() && values.is_empty() {
+                continue;
+            }
+            let name = answer.task.property.as_deref().unwrap_or_default();
+            text.push_str(&format!("In the failing execution of {name}:\n"));
+            for (name, values) in values.iter().take(MOST) {
+                let hidden = values.len().saturating_sub(MOST);
+                let dots = if hidden > 0 { "… → " } else { "" };
+                text.push_str(&format!("\n`{name}`: {dots}{}\n", values[hidden..].join(" → ")));
+            }
+            for step in steps.iter().take(MOST) {
+                text.push_str(&format!("\n- `{step}`"));
+            }
+            if steps.len() > MOST {
+                text.push_str(&format!("\n- {} more", steps.len() - MOST));
+            }
+            text.push_str("\n\n");
+        }
+        (!text.is_empty()).then(|| text.trim_end().to_string())
     }
 
     /// A check begins. What is returned ends it when it is set; `None` if it is running already.
