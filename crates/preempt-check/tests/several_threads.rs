@@ -285,7 +285,7 @@ fn by_default_nothing_depends_on_the_threads() {
                 assert_eq!(said(&system, several), alone, "{threads}: {}", who(&one));
             }
         }
-        let one = Options { depth: Some(30), ..options(1, Storage::Auto) };
+        let one = Options { depth: Some(30), first: false, ..options(1, Storage::Auto) };
         let alone = said(&system, one.clone());
         for threads in [0, 3] {
             assert_eq!(said(&system, Options { threads, ..one.clone() }), alone, "{}", who(&one));
