@@ -39,8 +39,9 @@ const LONGEST: [&str; 16] = [
 struct Suite {
     name: String,
     program: PathBuf,
+    package: String,
     /// The folder of its package, where cargo starts it.
-    package: PathBuf,
+    folder: PathBuf,
 }
 
 /// What the environment of a test has besides what it has anyway.
@@ -109,10 +110,15 @@ fn suite(message: &str) -> Option<Suite> {
     let message: Value = serde_json::from_str(message).ok()?;
     let is_test = message["profile"]["test"] == true;
     let program = message["executable"].as_str().filter(|_| is_test)?;
-    let package = Path::new(message["manifest_path"].as_str()?).parent()?;
-    let folder = package.file_name()?.to_string_lossy();
-    let name = format!("{folder} {}", message["target"]["name"].as_str()?);
-    Some(Suite { name, program: program.into(), package: package.into() })
+    let folder = Path::new(message["manifest_path"].as_str()?).parent()?;
+    // `path+file:///folder#version`, or `#name@version` where the folder has another name.
+    let version = message["package_id"].as_str()?.rsplit('#').next()?;
+    let package = match version.split_once('@') {
+        Some((name, _)) => name.into(),
+        None => folder.file_name()?.to_string_lossy().into_owned(),
+    };
+    let name = format!("{package} {}", message["target"]["name"].as_str()?);
+    Some(Suite { name, program: program.into(), package, folder: folder.into() })
 }
 
 /// Where the libraries of the compiler lie, with which tests of macros are linked.
@@ -127,10 +133,11 @@ impl Suite {
         let begin = Instant::now();
         let output = Command::new(&self.program)
             .envs(variables.iter().cloned())
-            .env("CARGO_MANIFEST_DIR", &self.package)
+            .env("CARGO_MANIFEST_DIR", &self.folder)
+            .env("CARGO_PKG_NAME", &self.package)
             .env("LD_LIBRARY_PATH", libraries)
             .args(["--test-threads", "1"])
-            .current_dir(&self.package)
+            .current_dir(&self.folder)
             .stdin(Stdio::null())
             .output();
         let seconds = begin.elapsed().as_secs_f64();
