@@ -30,7 +30,9 @@ pub use independence::Independence;
 #[doc(hidden)]
 pub use number_format::{counted, grouped};
 pub use observation::{Observations, PropositionRow, Waiting};
-pub use replay::{ReplayError, changes_between, cost, describe_step, follow, replay, replay_until};
+pub use replay::{
+    ReplayError, changes_between, cost, describe_step, follow, outputs, replay, replay_until,
+};
 pub use step::{Enabled, ProcessId, Step};
 pub use switch::{Switch, SwitchCount, classify};
 pub use system::{Label, System};

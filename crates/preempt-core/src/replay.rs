@@ -101,6 +101,25 @@ pub fn follow<S: System + ?Sized>(
     Ok((state, outcome))
 }
 
+/// What each of these steps prints; runs them as [`replay_until`] does.
+pub fn outputs<S: System + ?Sized>(
+    system: &S,
+    steps: &[Step],
+    over: &dyn Fn() -> Option<Stop>,
+) -> Result<Vec<String>, ReplayError> {
+    let (mut state, mut enabled) = (Vec::new(), Enabled::new());
+    let mut outcome = system.initial(&mut state);
+    let mut printed = Vec::with_capacity(steps.len());
+    for (at, &step) in steps.iter().enumerate() {
+        look_at_clock(at, over)?;
+        check_step(system, (at, step), outcome, &mut state, &mut enabled)?;
+        printed.push(system.output(&state, step));
+        outcome = system.apply(&mut state, step);
+        not_stopped(system, at, outcome)?;
+    }
+    Ok(printed)
+}
+
 fn look_at_clock(at: usize, over: &dyn Fn() -> Option<Stop>) -> Result<(), ReplayError> {
     let reason = if at % 256 == 0 { over() } else { None };
     reason.map_or(Ok(()), |reason| Err(ReplayError::stopped(at, reason)))

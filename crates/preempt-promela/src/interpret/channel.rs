@@ -76,6 +76,11 @@ impl Channel<'_> {
         self.length(state) >= self.kind.capacity as usize
     }
 
+    /// All that a state says of it.
+    pub(super) fn bytes<'s>(&self, state: &'s [u8]) -> Option<&'s [u8]> {
+        state.get(self.at..self.slot(self.kind.capacity as usize))
+    }
+
     fn slot(&self, slot: usize) -> usize {
         self.at + self.length_width + slot * self.kind.message_length as usize
     }

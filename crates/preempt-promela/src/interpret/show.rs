@@ -196,11 +196,25 @@ impl Interpreter {
         base: usize,
         channels: &[crate::ir::ChannelSlot],
     ) -> Option<(Option<Value>, Option<Value>)> {
-        if let NamedValue::Number(place) = &named.value {
-            let at = base + place.offset as usize;
-            if place.kind.load(before, at) == place.kind.load(after, at) {
-                return None;
+        // Most variables are as they were, which is seen without making texts of them.
+        let load =
+            |place: &crate::ir::Place, state| place.kind.load(state, base + place.offset as usize);
+        let is_as_before =
+            |channel: channel::Channel<'_>| channel.bytes(before) == channel.bytes(after);
+        let same = match &named.value {
+            NamedValue::Number(place) => load(place, before) == load(place, after),
+            NamedValue::Channel(index) => {
+                let slot = channels[*index as usize];
+                is_as_before(channel::at(&self.program, slot, base, 0))
             }
+            NamedValue::ChannelAt(place) => {
+                let id = load(place, before);
+                let found = channel::by_id(&self.program, before, id);
+                id == load(place, after) && found.is_none_or(is_as_before)
+            }
+        };
+        if same {
+            return None;
         }
         let from = self.show(before, named, base, channels);
         let to = self.show(after, named, base, channels);

@@ -11,7 +11,7 @@ use preempt_check::property::{Endless, Product, Stutter, beside, changing_move};
 use preempt_check::{Compatibility, Reduction};
 use preempt_core::{
     Claim, Describe, FaultKind, ProcessId, ReplayError, Step, Stop, System, Trace, Verdict,
-    grouped, replay, replay_until,
+    grouped, outputs, replay,
 };
 use preempt_native::Native;
 use preempt_promela::interpret::Interpreter;
@@ -227,10 +227,10 @@ impl Checker<'_> {
         let steps: Vec<Step> =
             trace.raw.iter().filter(is_own).map(|step| Step { choice: 0, ..*step }).collect();
         let over = || self.control.is_over().then_some(Stop::Time);
-        let Ok((observed, ..)) = replay_until(&interpreter, &steps, &over) else { return };
+        let Ok(printed) = outputs(&interpreter, &steps, &over) else { return };
         let own = trace.steps.iter_mut().filter(|step| step.pid != ProcessId::PROPERTY.index());
-        for (step, observed) in own.zip(observed.steps) {
-            step.output = observed.output;
+        for (step, output) in own.zip(printed) {
+            step.output = output;
         }
     }
 
