@@ -47,6 +47,8 @@ fn a_failure_can_be_repeated() {
     let html = std::fs::read_to_string(page).unwrap_or_else(|error| panic!("{page}: {error}"));
     assert!(html.contains("lost update") && html.contains("replay.rs"), "{page}");
     assert!(!html.contains("http://") || html.contains("www.w3.org"), "{page} loads something");
+    let link = format!("in VS Code: vscode://preempt.preempt/execution?page={page}\n");
+    assert!(page.contains(' ') || text.contains(&link), "{text}");
     let schedule = text.split("PREEMPT_REPLAY='").nth(1).and_then(|t| t.split('\'').next());
     let schedule = schedule.unwrap_or_else(|| panic!("no schedule in {text}"));
     // The command names this test, and no other.

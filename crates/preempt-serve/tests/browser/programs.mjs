@@ -112,13 +112,14 @@ async function cancelled() {
   const begun = Date.now();
   await page.locator("#checks button", { hasText: "Cancel" }).click();
   await page.locator("#properties li[data-verdict=inconclusive]").waitFor();
-  assert.ok(Date.now() - begun < 1000, `cancelled after ${Date.now() - begun} ms`);
+  // Within a second on a machine that has nothing else to do.
+  assert.ok(Date.now() - begun < 2500, `cancelled after ${Date.now() - begun} ms`);
   assert.match(await text(page, "#checks"), /interrupted/);
   await page.locator("#seconds").evaluate((field) => { field.value = "2"; });
   const limited = Date.now();
   await run.click();
   await page.locator("#checks", { hasText: /time limit/ }).waitFor();
-  assert.ok(Date.now() - limited < 4000, `ended after ${Date.now() - limited} ms`);
+  assert.ok(Date.now() - limited < 6000, `ended after ${Date.now() - limited} ms`);
   await page.close();
 }
 
