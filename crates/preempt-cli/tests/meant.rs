@@ -58,7 +58,6 @@ fn what_was_meant_is_named() {
             "`preempt cc -g account.c -o account`, then run `preempt run -- ./account`",
         ),
         ("simulate account.c", "`preempt cc -g account.c -o account`"),
-        ("serve account.c", "`preempt cc -g account.c -o account`"),
         ("account.c", "`preempt cc -g account.c -o account`"),
         ("check queue.cpp", "`preempt c++ -g queue.cpp -o queue`"),
         ("check lib.rs", "the chapter \"Any Rust crate, as it is\""),
