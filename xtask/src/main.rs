@@ -56,6 +56,12 @@ fn test(root: &Path) -> Result<()> {
     tidy_or_fail(root)?;
     cargo(root, &["fmt", "--all", "--check"])?;
     cargo(root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
+    // What `cargo quick` builds.
+    let parts = ["--no-default-features", "--features", "serve"];
+    cargo(
+        root,
+        &[&["clippy", "--bin", "preempt"], &parts[..], &["--", "-D", "warnings"]].concat(),
+    )?;
     run(Command::new("cargo")
         .args(["doc", "--workspace", "--no-deps"])
         .env("RUSTDOCFLAGS", "-D warnings")
