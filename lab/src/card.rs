@@ -1,7 +1,7 @@
 //! When a graphics card pays: states against time, on one thread, on all of the machine's, and on a card.
 //!
 //! `lab card` draws what was measured last, which is in `lab/data/card.tsv`; `lab card measure` measures on this machine, which needs
-//! a card.
+//! a card. `lab card compile` prints how long its driver compiles the kernels of every model.
 
 use crate::Options;
 use crate::markdown::Rows;
@@ -35,7 +35,8 @@ pub(crate) fn run(options: &Options) -> Result<String> {
     match options.rest.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => {}
         ["measure"] => measure()?,
-        _ => bail!("`measure` is the only option"),
+        ["compile"] => return compile(),
+        _ => bail!("`measure` and `compile` are the options"),
     }
     let runs = read(&std::fs::read_to_string(tool::root().join(DATA)).context(DATA)?)?;
     show(&runs)
@@ -68,6 +69,36 @@ fn measure() -> Result<()> {
     }
     let file = tool::root().join(DATA);
     std::fs::write(&file, text).with_context(|| file.display().to_string())
+}
+
+/// How long the kernels of all models take, those that look at every interleaving, by preemptions, and beside a formula.
+fn compile() -> Result<String> {
+    let kinds: [(&str, &[&str]); 3] = [
+        ("every interleaving", &[]),
+        ("by preemptions", &["--bound"]),
+        ("beside a formula", &["--formula", "[] (_nr_pr < 9)"]),
+    ];
+    let mut models: Vec<String> = std::fs::read_dir(tool::root().join("models"))?
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| name.ends_with(".pml"))
+        .collect();
+    models.sort();
+    let head: Vec<&str> = ["model"].into_iter().chain(kinds.iter().map(|kind| kind.0)).collect();
+    let mut rows = Rows::new(&head);
+    for model in models {
+        let path = format!("models/{model}");
+        let mut cells = vec![model];
+        for (_, how) in kinds {
+            let mut words = vec!["kernel", &path, "--compile"];
+            words.extend(how);
+            // What the driver has compiled before it would not compile again.
+            let said = tool::preempt(&words, &[("CUDA_CACHE_DISABLE", "1")])?;
+            eprint!("{path} {how:?}: {said}");
+            cells.push(said.trim().to_owned());
+        }
+        rows.push(&cells);
+    }
+    Ok(rows.finish())
 }
 
 fn read(text: &str) -> Result<Vec<Run>> {

@@ -108,7 +108,7 @@ fn bench(root: &Path, arguments: &[String]) -> Result<()> {
     if !missing.is_empty() {
         println!("missing: {}", missing.join(", "));
     }
-    let mut command = vec!["run", "--release", "--bin", "bench-models", "--"];
+    let mut command = vec!["run", "--release", "-p", "bench-models", "--bin", "bench-models", "--"];
     command.extend(arguments.iter().map(String::as_str));
     cargo(root, &command)
 }

@@ -3,6 +3,7 @@
 use crate::budget::{available_memory_beside, threads_that_fit};
 use crate::coverage::{field_bits, in_bits, lossy_in_parallel, misses, omissions, weaken};
 use crate::plan::{Executor, Frontier, Plan, is_bounded, plan};
+use crate::property::{Product, Property};
 use crate::search::{
     breadth_first, by_buckets, depth_first, iterative_depth, longest_of_a_few, parallel,
     parallel_adaptive, simplify, swarm, with_counts,
@@ -100,6 +101,7 @@ pub struct Check<'a> {
     interrupt: Option<&'a AtomicBool>,
     listener: Option<&'a mut (dyn FnMut(&Progress) + Send)>,
     elsewhere: Option<&'a dyn RemoteSearch>,
+    product: Option<&'a Product<'a, dyn System + 'a, dyn Property + 'a>>,
 }
 
 impl<'a> Check<'a> {
@@ -107,7 +109,7 @@ impl<'a> Check<'a> {
     pub fn new<S: System + ?Sized>(system: &'a S) -> Self {
         let system = system.as_system();
         let options = Options::default();
-        Check { system, options, interrupt: None, listener: None, elsewhere: None }
+        Check { system, options, interrupt: None, listener: None, elsewhere: None, product: None }
     }
 
     /// Takes all options at once.
@@ -150,6 +152,12 @@ impl<'a> Check<'a> {
     /// Has the search made elsewhere: on several machines, in files.
     pub fn elsewhere(mut self, elsewhere: Option<&'a dyn RemoteSearch>) -> Self {
         self.elsewhere = elsewhere;
+        self
+    }
+
+    /// Says of what parts the system is made, which a search elsewhere may use.
+    pub fn beside(mut self, product: &'a Product<'a, dyn System + 'a, dyn Property + 'a>) -> Self {
+        self.product = Some(product);
         self
     }
 
@@ -237,7 +245,10 @@ impl<'a> Check<'a> {
             budget = budget.listener(listener);
         }
         let mut finding = match self.elsewhere {
-            Some(elsewhere) => elsewhere.safety(system, &self.options, &mut budget),
+            Some(elsewhere) => match self.product {
+                Some(product) => elsewhere.safety_beside(product, &self.options, &mut budget),
+                None => elsewhere.safety(system, &self.options, &mut budget),
+            },
             None => {
                 let mut options = self.options.clone();
                 let plan = self.make_plan(&mut options);

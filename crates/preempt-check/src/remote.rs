@@ -1,5 +1,6 @@
 //! Searches that go on somewhere else than in this process's memory.
 
+use crate::property::{Product, Property};
 use crate::search::nested::NestedOptions;
 use crate::{Budget, Finding, Options};
 use preempt_core::System;
@@ -10,6 +11,16 @@ use preempt_core::System;
 pub trait RemoteSearch: Send + Sync + std::fmt::Debug {
     /// Looks for what finite executions can show.
     fn safety(&self, system: &dyn System, options: &Options, budget: &mut Budget<'_>) -> Finding;
+
+    /// The same of a system with a property beside it, for searches that do more with the two than with any system.
+    fn safety_beside(
+        &self,
+        product: &Product<'_, dyn System + '_, dyn Property + '_>,
+        options: &Options,
+        budget: &mut Budget<'_>,
+    ) -> Finding {
+        self.safety(product, options, budget)
+    }
 
     /// Looks for accepting cycles.
     fn cycles(

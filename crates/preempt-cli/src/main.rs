@@ -132,11 +132,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::CheckCertificate { certificate, model } => certificate::run(&certificate, &model),
         Command::Slice(arguments) => slice::run(&arguments),
         Command::Symbols(arguments) => spin_symbols::run(&arguments),
-        Command::Kernel { bound, model } => {
-            meant::a_model(&model.file)?;
-            languages::with_executions("kernel", &model)?;
-            card::print(&model, bound)
-        }
+        Command::Kernel(arguments) => card::print(&arguments),
         Command::Resume { folder, options } => resume::run(&folder, options),
         Command::Merge { files, json } => merge::run(&files, json),
         Command::Explain { code } => explain::run(code.as_deref()),

@@ -22,18 +22,23 @@ fn models() -> Vec<PathBuf> {
 fn the_kernels_of_all_models_can_be_assembled() {
     let Some(ptxas) = preempt_testing::peer(&["ptxas"]) else { return };
     let folder = tempfile::tempdir().expect("a folder");
-    let all = models().into_iter().flat_map(|model| [(model.clone(), false), (model, true)]);
-    let mut assembled_models = 0;
-    for (model, counts) in all {
+    // What they are for, and how many there are.
+    let kinds: [&[&str]; 4] = [
+        &[],
+        &["--bound"],
+        &["--formula", "[] (_nr_pr < 9)"],
+        &["--formula", "[] ((_nr_pr > 0) -> X (_nr_pr < 9))"],
+    ];
+    let mut assembled_models = [0; 4];
+    let all = models().into_iter().flat_map(|model| (0..4).map(move |kind| (model.clone(), kind)));
+    for (model, kind) in all {
         let path = model.to_str().expect("a path");
-        let printed = match counts {
-            true => preempt(&["kernel", "--bound", path]),
-            false => preempt(&["kernel", path]),
-        };
-        if counts && String::from_utf8_lossy(&printed.stderr).contains("waits for `timeout`") {
+        let printed = preempt(&[&["kernel", path], kinds[kind]].concat());
+        let said = String::from_utf8_lossy(&printed.stderr);
+        if kind == 1 && said.contains("waits for `timeout`") {
             continue;
         }
-        assembled_models += u32::from(counts);
+        assembled_models[kind] += 1;
         assert!(printed.status.success(), "{path}: {}", String::from_utf8_lossy(&printed.stderr));
         let text = folder.path().join("kernel.ptx");
         std::fs::write(&text, &printed.stdout).expect("a file");
@@ -46,7 +51,7 @@ fn the_kernels_of_all_models_can_be_assembled() {
         let said = String::from_utf8_lossy(&assembled.stderr);
         assert!(assembled.status.success(), "{path}: {said}");
     }
-    assert!(assembled_models > 20, "only {assembled_models} by preemptions");
+    assert!(assembled_models.iter().all(|count| *count > 20), "{assembled_models:?}");
 }
 
 /// Without a driver one sentence, and nothing is searched.
@@ -72,7 +77,8 @@ fn what_a_card_cannot_do_is_refused() {
     for (words, because) in [
         (&["--por", "on"][..], "--por cannot be combined with --gpu"),
         (&["--store", "bitstate"], "--store cannot be combined with --gpu"),
-        (&["--non-progress"], "--gpu is for assertions"),
+        (&["--non-progress"], "--gpu is for what finite executions show"),
+        (&["--formula", "[] <> (_nr_pr == 9)"], "--gpu is for what finite executions show"),
     ] {
         let mut line = vec!["check", model, "--gpu"];
         line.extend(words);

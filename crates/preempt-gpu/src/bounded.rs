@@ -11,7 +11,7 @@
 
 use crate::device::{Device, Trouble};
 use crate::search::{Buckets, End, Found, MOST_AT_ONCE, Search, Wanted};
-use preempt_check::{Budget, Finding, Options, Preemptions, Progress, search_here};
+use preempt_check::{Budget, Finding, Options, Preemptions, search_here};
 use preempt_core::{BoundRow, System};
 use preempt_native::card::{COMMIT, CardCode, Counter, Field, MARKS, PEEK, REST};
 
@@ -92,18 +92,14 @@ impl<D: Device> Search<'_, D> {
         self.write_counters()?;
         let mut first = states.start;
         while first < states.end {
-            let progress = Progress {
-                states: self.states(),
-                transitions: 1 + self.sum(0),
-                queue: self.counter(Counter::Next) - first,
-                ..Progress::default()
-            };
-            if let Some(stop) = budget.check(progress) {
+            if let Some(stop) = budget.check(self.progress(first)) {
                 return Ok(Some(End::Limit(stop)));
             }
-            self.make_room()?;
+            if let Some(stop) = self.make_room(budget)? {
+                return Ok(Some(End::Limit(stop)));
+            }
             let end = states.end.min(first + MOST_AT_ONCE);
-            if let Some(end) = self.expand(round.code, first, end)? {
+            if let Some(end) = self.expand(round.code, (first, end), budget)? {
                 return Ok(Some(end));
             }
             self.run(COMMIT, first, end)?;

@@ -25,13 +25,22 @@ pub trait Device {
     /// Gives back what was taken.
     fn free(&mut self, address: u64);
 
+    /// Takes so many bytes of the machine's memory, which the card reads over the bus, at an address of the card's.
+    fn allocate_outside(&mut self, bytes: u64) -> Result<u64, Trouble>;
+
+    /// Gives back what was taken there.
+    fn free_outside(&mut self, address: u64);
+
+    /// Copies from one place to another, which do not overlap.
+    fn copy(&mut self, from: u64, to: u64, bytes: u64) -> Result<(), Trouble>;
+
     /// Fills with one byte.
     fn fill(&mut self, address: u64, bytes: u64, byte: u8) -> Result<(), Trouble>;
 
     /// Writes to the card's memory.
     fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), Trouble>;
 
-    /// Reads from it.
+    /// Reads from it, or from what was taken outside.
     fn read(&mut self, address: u64, bytes: &mut [u8]) -> Result<(), Trouble>;
 
     /// Where the module has a variable.

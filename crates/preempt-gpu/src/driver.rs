@@ -47,6 +47,10 @@ functions! {
     fill = b"cuMemsetD8_v2\0": fn(u64, u8, usize);
     write = b"cuMemcpyHtoD_v2\0": fn(u64, *const c_void, usize);
     read = b"cuMemcpyDtoH_v2\0": fn(*mut c_void, u64, usize);
+    copy = b"cuMemcpy\0": fn(u64, u64, usize);
+    host_allocate = b"cuMemHostAlloc\0": fn(*mut *mut c_void, usize, c_uint);
+    host_address = b"cuMemHostGetDevicePointer_v2\0": fn(*mut u64, *mut c_void, c_uint);
+    host_free = b"cuMemFreeHost\0": fn(*mut c_void);
     module_load = b"cuModuleLoadDataEx\0": fn(*mut *mut c_void, *const c_void, c_uint, *mut c_int, *mut *mut c_void);
     module_unload = b"cuModuleUnload\0": fn(*mut c_void);
     module_function = b"cuModuleGetFunction\0": fn(*mut *mut c_void, *mut c_void, *const c_char);
@@ -63,6 +67,8 @@ pub struct Driver {
     context: *mut c_void,
     module: *mut c_void,
     kernels: HashMap<String, *mut c_void>,
+    /// By address of the card, the memory of the machine that it reads there.
+    outside: HashMap<u64, *mut c_void>,
     _library: Library,
 }
 
@@ -85,6 +91,7 @@ impl Driver {
             context: null_mut(),
             module: null_mut(),
             kernels: HashMap::new(),
+            outside: HashMap::new(),
             _library: library,
         };
         driver.start()?;
@@ -174,6 +181,35 @@ impl Device for Driver {
     fn free(&mut self, address: u64) {
         // SAFETY: the driver refuses an address that it has not given.
         unsafe { (self.functions.free)(address) };
+    }
+
+    fn allocate_outside(&mut self, bytes: u64) -> Result<u64, Trouble> {
+        /// The option of the driver for memory that the card reads where it is.
+        const MAPPED: c_uint = 2;
+        let (mut host, mut address) = (null_mut(), 0);
+        // SAFETY: both are variables of the documented types; the memory is used through the driver alone.
+        unsafe {
+            self.done((self.functions.host_allocate)(&mut host, bytes as usize, MAPPED))?;
+            let result = (self.functions.host_address)(&mut address, host, 0);
+            if let Err(trouble) = self.done(result) {
+                (self.functions.host_free)(host);
+                return Err(trouble);
+            }
+        }
+        self.outside.insert(address, host);
+        Ok(address)
+    }
+
+    fn free_outside(&mut self, address: u64) {
+        if let Some(host) = self.outside.remove(&address) {
+            // SAFETY: the driver gave this pointer, and nothing refers to the memory any more.
+            unsafe { (self.functions.host_free)(host) };
+        }
+    }
+
+    fn copy(&mut self, from: u64, to: u64, bytes: u64) -> Result<(), Trouble> {
+        // SAFETY: the driver knows both places by their addresses, and checks the ranges.
+        self.done(unsafe { (self.functions.copy)(to, from, bytes as usize) })
     }
 
     fn fill(&mut self, address: u64, bytes: u64, byte: u8) -> Result<(), Trouble> {

@@ -6,7 +6,7 @@
 //! that was not written holds no zeros.
 
 use crate::device::{Device, Trouble};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 const GLOBAL: u64 = 1 << 32;
 const LOCAL: u64 = 1 << 48;
@@ -74,6 +74,8 @@ pub(crate) struct Evaluator {
     names: HashMap<String, usize>,
     symbols: HashMap<String, u64>,
     memory: BTreeMap<u64, Vec<u8>>,
+    /// Which of it stands for the machine's.
+    outside: BTreeSet<u64>,
     next: u64,
     seed: u64,
     limit: u64,
@@ -85,6 +87,14 @@ const SPECIALS: [&str; 5] = ["%tid.x", "%ntid.x", "%ctaid.x", "%nctaid.x", "%lan
 impl Evaluator {
     pub(crate) fn new(seed: u64, limit: u64) -> Self {
         Evaluator { next: GLOBAL, seed, limit, ..Evaluator::default() }
+    }
+
+    fn take(&mut self, bytes: u64) -> u64 {
+        let address = self.next;
+        // Nothing lies between two allocations.
+        self.next += bytes.next_multiple_of(256) + 256;
+        self.memory.insert(address, vec![POISON; bytes as usize]);
+        address
     }
 
     fn random(&mut self) -> u64 {
@@ -479,15 +489,30 @@ impl Device for Evaluator {
     }
 
     fn allocate(&mut self, bytes: u64) -> Result<u64, Trouble> {
-        let used: u64 = self.memory.values().map(|memory| memory.len() as u64).sum();
+        let own = self.memory.iter().filter(|(address, _)| !self.outside.contains(address));
+        let used: u64 = own.map(|(_, memory)| memory.len() as u64).sum();
         if used + bytes > self.limit {
             return Err(Trouble("no memory".into()));
         }
-        let address = self.next;
-        // Nothing lies between two allocations.
-        self.next += bytes.next_multiple_of(256) + 256;
-        self.memory.insert(address, vec![POISON; bytes as usize]);
+        Ok(self.take(bytes))
+    }
+
+    fn allocate_outside(&mut self, bytes: u64) -> Result<u64, Trouble> {
+        let address = self.take(bytes);
+        self.outside.insert(address);
         Ok(address)
+    }
+
+    fn free_outside(&mut self, address: u64) {
+        assert!(self.outside.remove(&address), "not outside");
+        self.free(address);
+    }
+
+    fn copy(&mut self, from: u64, to: u64, bytes: u64) -> Result<(), Trouble> {
+        assert!(from + bytes <= to || to + bytes <= from, "the places overlap");
+        let mut copied = vec![0; bytes as usize];
+        self.read(from, &mut copied)?;
+        self.write(to, &copied)
     }
 
     fn free(&mut self, address: u64) {

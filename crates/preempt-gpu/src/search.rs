@@ -1,12 +1,14 @@
-//! Breadth-first search on a card, level by level; `bounded.rs` is the one by preemptions.
+//! Breadth-first search on a card, level by level; `bounded.rs` is the one by preemptions, and `arena.rs` says where the states lie.
 //!
 //! The card holds the states, by number, and an index of them; here are the levels, the limits and the counters. No
 //! predecessor is stored: the level before a state is expanded once more to find one.
 //!
-//! **Invariant:** a range of states can be expanded again: successors that are known stay so. Where the index was full on
-//! the way, it is made larger, the counters are put back, and the range is expanded again.
+//! **Invariant:** a range of states can be expanded again: successors that are known stay so. Where there was no room on
+//! the way, the index is made larger or older states leave the card, the counters are put back, and the range is expanded again.
 
+use crate::arena::{Arena, blocks_in};
 use crate::device::{Device, Trouble};
+use crate::observed::Form;
 use preempt_check::{Budget, Progress};
 use preempt_core::{BoundRow, Stop};
 use preempt_native::card::{
@@ -16,6 +18,8 @@ use preempt_native::card::{
 
 /// Slots of the first index; few in tests, so that it grows.
 const FIRST_SLOTS: u64 = if cfg!(test) { 16 } else { 1 << 20 };
+/// The index leaves one part of so many to the states, however many others lie in the machine's memory.
+const LEAST_FOR_STATES: u64 = 8;
 /// So many states are expanded in one go, so that limits are kept within a second.
 pub(crate) const MOST_AT_ONCE: u64 = if cfg!(test) { 64 } else { 1 << 24 };
 
@@ -55,8 +59,12 @@ pub(crate) struct Found {
     pub(crate) atomic_steps: u64,
     pub(crate) errors: u64,
     pub(crate) depth: u64,
-    /// Bytes in use on the card.
+    /// Bytes in use.
     pub(crate) memory: u64,
+    /// How many states have left the card.
+    pub(crate) moved: u64,
+    /// Whether the property had no move where the model has one.
+    pub(crate) cut: bool,
     /// By move: whether it was taken.
     pub(crate) taken: Vec<bool>,
     /// Where preemptions are counted.
@@ -69,8 +77,13 @@ pub(crate) struct Found {
 pub(crate) struct Search<'d, D: Device> {
     pub(crate) device: &'d mut D,
     stride: u64,
-    pub(crate) capacity: u64,
+    /// Bytes that may be taken on the card.
+    budget: u64,
+    arena: Arena,
+    /// There is a bit for so many numbers.
+    numbers: u64,
     slots: u64,
+    /// So many slots leave the arena as it is.
     most_slots: u64,
     pub(crate) block: [u64; FIELDS],
     block_at: u64,
@@ -89,38 +102,50 @@ pub(crate) struct Buckets {
     pub(crate) bound: Option<u32>,
 }
 
-/// How many states fit, and with how many slots: the index is at most three quarters full. A state takes so many bytes, and a bit.
+/// Sizes of the index.
+fn sizes() -> impl Iterator<Item = u64> {
+    (FIRST_SLOTS.ilog2().min(10)..40).map(|bits| 1 << bits)
+}
+
+/// How many states of so many bytes fit, and with how many slots: the index is at most three quarters full.
 fn fit(memory: u64, each: u64) -> (u64, u64) {
-    let states = |slots: u64| {
-        let rest = memory.saturating_sub(8 * slots);
-        (rest * 8 / (8 * each + 1)).min(slots / 4 * 3)
-    };
-    let most = (10..40).map(|bits| 1_u64 << bits).max_by_key(|slots| states(*slots));
-    let slots = most.unwrap_or(FIRST_SLOTS);
+    let states = |slots: u64| (memory.saturating_sub(8 * slots) / each).min(slots / 4 * 3);
+    let slots = sizes().max_by_key(|slots| states(*slots)).unwrap_or(FIRST_SLOTS);
     (states(slots), slots)
 }
 
 impl<'d, D: Device> Search<'d, D> {
-    /// Takes memory for a search from this state.
+    /// Takes memory for a search from this state: so much of the card's and at most so much of the machine's.
     pub(crate) fn new(
         device: &'d mut D,
         code: &CardCode,
         first: &[u8],
         wanted: &Wanted,
-        memory: u64,
+        (memory, outside): (u64, u64),
     ) -> Result<Self, Trouble> {
         device.load(&code.text)?;
         let stride = u64::from(code.stride);
         let beside = if code.counts { RECORD_BYTES } else { 0 };
-        let (capacity, most_slots) = fit(memory, stride + beside);
+        // No index is larger than the memory.
+        let most = sizes().take_while(|slots| 8 * slots <= memory).last().unwrap_or(0);
+        let numbers = most / 4 * 3;
+        let dead_bytes = numbers.div_ceil(32) * 4;
+        // What is known of preemptions stays beside the states.
+        let outside = if code.counts { 0 } else { outside };
+        let most_blocks = blocks_in(outside, stride, numbers);
+        let budget = memory.saturating_sub(dead_bytes + 8 * most_blocks);
+        let (capacity, most_slots) = fit(budget, stride + beside);
         if capacity < 2 {
             return Err(Trouble("too little memory on the card".into()));
         }
+        let arena = Arena::new(device, stride, capacity, most_blocks)?;
         let slots = FIRST_SLOTS.min(most_slots);
         let mut search = Search {
             device,
             stride,
-            capacity,
+            budget,
+            arena,
+            numbers,
             slots,
             most_slots,
             block: [0; FIELDS],
@@ -129,7 +154,6 @@ impl<'d, D: Device> Search<'d, D> {
             allocated: Vec::new(),
             levels: vec![0],
         };
-        let dead_bytes = capacity.div_ceil(32) * 4;
         search.block_at = search.allocate(8 * FIELDS as u64, None)?;
         let pairs = [
             (Field::Counters, 8 * COUNTERS as u64, Some(0)),
@@ -138,7 +162,6 @@ impl<'d, D: Device> Search<'d, D> {
             (Field::Target, stride, None),
             (Field::Dead, dead_bytes, Some(0)),
             (Field::Index, 8 * slots, Some(0)),
-            (Field::Arena, capacity * stride, None),
         ];
         for (field, bytes, fill) in pairs {
             search.block[field as usize] = search.allocate(bytes, fill)?;
@@ -151,11 +174,9 @@ impl<'d, D: Device> Search<'d, D> {
         }
         search.device.write(search.block[Field::Faults as usize], &wanted.faults)?;
         search.block[Field::Mask as usize] = slots - 1;
-        search.block[Field::Capacity as usize] = capacity;
+        search.place_arena();
         search.block[Field::Flags as usize] = if wanted.deadlocks { DEADLOCKS } else { 0 };
-        let mut state = first.to_vec();
-        state.resize(stride as usize, 0);
-        search.device.write(search.block[Field::Arena as usize], &state)?;
+        search.device.write(search.arena.address(0), first)?;
         search.counters[Counter::Next as usize] = 1;
         search.counters[Counter::Erroneous as usize] = u64::MAX;
         search.counters[Counter::Found as usize] = u64::MAX;
@@ -205,43 +226,138 @@ impl<'d, D: Device> Search<'d, D> {
         (0..GROUPS).map(|group| self.counters[first + group * GROUP_WORDS]).sum()
     }
 
+    /// Tells the kernels where the states lie.
+    fn place_arena(&mut self) {
+        let fields = [Field::Arena, Field::Base, Field::Blocks, Field::Shift];
+        for (field, word) in fields.into_iter().zip(self.arena.words()) {
+            self.block[field as usize] = word;
+        }
+        self.block[Field::Capacity as usize] = self.arena.end().min(self.numbers);
+    }
+
+    /// One more than the last number that there is room for.
+    fn capacity(&self) -> u64 {
+        self.block[Field::Capacity as usize]
+    }
+
+    /// How many numbers were given to states; those beyond the capacity were given to none.
+    fn given(&self) -> u64 {
+        self.counter(Counter::Next).min(self.capacity())
+    }
+
     pub(crate) fn states(&self) -> u64 {
-        self.counter(Counter::Next).min(self.capacity) - self.counter(Counter::Dead)
+        self.given() - self.counter(Counter::Dead)
     }
 
     pub(crate) fn memory(&self) -> u64 {
         let beside = if self.block[Field::Records as usize] == 0 { 0 } else { RECORD_BYTES };
-        self.counter(Counter::Next).min(self.capacity) * (self.stride + beside) + 8 * self.slots
+        self.given() * (self.stride + beside) + 8 * self.slots
     }
 
-    /// Has the index less than half full, so that most searches in it are short.
-    pub(crate) fn make_room(&mut self) -> Result<(), Trouble> {
-        let next = self.counter(Counter::Next);
-        while 2 * next > self.slots && self.grow(next)? {}
-        Ok(())
-    }
-
-    /// Puts all states into an index that is twice as large; `false` if there is no room for one.
-    pub(crate) fn grow(&mut self, states: u64) -> Result<bool, Trouble> {
-        if self.slots >= self.most_slots {
-            return Ok(false);
+    /// How far the search is, the first of the states that wait being this one.
+    pub(crate) fn progress(&self, first: u64) -> Progress {
+        Progress {
+            states: self.states(),
+            transitions: 1 + self.sum(0),
+            depth: self.levels.len() as u64 - 1,
+            queue: self.given() - first,
+            memory: self.arena.outside() as usize,
+            ..Progress::default()
         }
+    }
+
+    /// Has so many of the oldest states leave the card; gives why they do not.
+    fn move_out(&mut self, count: u64, budget: &mut Budget<'_>) -> Result<Option<Stop>, Trouble> {
+        let (next, progress) = (self.given(), self.progress(self.given()));
+        let limit = &mut |outside| budget.check(Progress { memory: outside as usize, ..progress });
+        let stop = self.arena.move_out(self.device, (count, next), limit)?;
+        self.place_arena();
+        Ok(stop)
+    }
+
+    /// Has the index less than half full, so that most searches in it are short; or three quarters, where a larger one takes room
+    /// from the states. Gives why the search ends.
+    pub(crate) fn make_room(&mut self, budget: &mut Budget<'_>) -> Result<Option<Stop>, Trouble> {
+        let next = self.given();
+        while 2 * next > self.slots && self.slots < self.most_slots {
+            self.grow()?;
+        }
+        if 4 * next > 3 * self.slots {
+            return match self.grow_beyond(budget)? {
+                // Until it is full there is no need.
+                Some(Stop::Memory) => Ok(None),
+                stop => Ok(stop),
+            };
+        }
+        Ok(None)
+    }
+
+    /// Puts all states into an index that is twice as large.
+    fn grow(&mut self) -> Result<(), Trouble> {
         let old = self.block[Field::Index as usize];
         self.device.free(old);
         self.allocated.retain(|address| *address != old);
         self.slots *= 2;
         self.block[Field::Index as usize] = self.allocate(8 * self.slots, Some(0))?;
         self.block[Field::Mask as usize] = self.slots - 1;
-        self.run(REBUILD, 0, states)?;
-        Ok(true)
+        self.run(REBUILD, 0, self.given())
+    }
+
+    /// The same with memory that the states had, all of which leave the card; gives why it cannot be.
+    fn grow_beyond(&mut self, budget: &mut Budget<'_>) -> Result<Option<Stop>, Trouble> {
+        let rest = self.budget.saturating_sub(16 * self.slots);
+        let room = rest / self.stride;
+        if rest < self.budget / LEAST_FOR_STATES || room < 2 || !self.arena.may_move() {
+            return Ok(Some(Stop::Memory));
+        }
+        let on_card = self.given() - self.arena.moved();
+        if on_card > 0
+            && let Some(stop) = self.move_out(on_card, budget)?
+        {
+            return Ok(Some(stop));
+        }
+        if self.arena.moved() < self.given() {
+            return Ok(Some(Stop::Memory));
+        }
+        self.arena.release(self.device);
+        self.most_slots = 2 * self.slots;
+        // The old index is given back before the new one is taken, and the arena takes what is left.
+        let old = self.block[Field::Index as usize];
+        self.device.free(old);
+        self.allocated.retain(|address| *address != old);
+        self.arena.take(self.device, room)?;
+        self.place_arena();
+        self.slots *= 2;
+        self.block[Field::Index as usize] = self.allocate(8 * self.slots, Some(0))?;
+        self.block[Field::Mask as usize] = self.slots - 1;
+        self.run(REBUILD, 0, self.given())?;
+        Ok(None)
+    }
+
+    /// Makes room where there was none for some state; gives why it cannot be.
+    fn make_more_room(&mut self, budget: &mut Budget<'_>) -> Result<Option<Stop>, Trouble> {
+        if self.counter(Counter::Next) <= self.capacity() {
+            return match self.slots < self.most_slots {
+                true => self.grow().map(|()| None),
+                false => self.grow_beyond(budget),
+            };
+        }
+        if !self.arena.may_move() || self.capacity() == self.numbers {
+            return Ok(Some(Stop::Memory));
+        }
+        let given = self.given();
+        let on_card = given - self.arena.moved();
+        let stop = self.move_out(on_card.div_ceil(2), budget)?;
+        self.counters[Counter::Next as usize] = given;
+        Ok(stop)
     }
 
     /// Expands a range of states; `None` if all went well.
     pub(crate) fn expand(
         &mut self,
         code: &CardCode,
-        first: u64,
-        end: u64,
+        (first, end): (u64, u64),
+        budget: &mut Budget<'_>,
     ) -> Result<Option<End>, Trouble> {
         loop {
             let before = self.counters.clone();
@@ -259,9 +375,8 @@ impl<'d, D: Device> Search<'d, D> {
             if self.counter(Counter::Full) == 0 {
                 return Ok(None);
             }
-            let next = self.counter(Counter::Next);
-            if next > self.capacity || !self.grow(next)? {
-                return Ok(Some(End::Limit(Stop::Memory)));
+            if let Some(stop) = self.make_more_room(budget)? {
+                return Ok(Some(End::Limit(stop)));
             }
             // What stays as it is: numbers that were given, and states that were marked.
             let kept = [Counter::Next, Counter::Dead, Counter::Marked];
@@ -291,7 +406,8 @@ impl<'d, D: Device> Search<'d, D> {
         let mut taken = vec![0; wanted.moves];
         self.device.read(self.block[Field::Taken as usize], &mut taken)?;
         let erroneous = self.counter(Counter::Erroneous);
-        let (states, memory) = (self.states(), self.memory());
+        let (states, memory, moved) = (self.states(), self.memory(), self.arena.moved());
+        let cut = self.counter(Counter::Cut) != 0;
         let (arrivals, atomic_steps, errors) = (self.sum(0), self.sum(1), self.sum(2));
         // Visits are made in no particular order.
         let depth = if buckets.is_some() { 0 } else { self.levels.len() as u64 - 1 };
@@ -307,6 +423,8 @@ impl<'d, D: Device> Search<'d, D> {
             errors,
             depth,
             memory,
+            moved,
+            cut,
             taken,
             buckets,
             way,
@@ -323,19 +441,14 @@ impl<'d, D: Device> Search<'d, D> {
         loop {
             let level_end = self.counter(Counter::Next);
             while first < level_end {
-                let progress = Progress {
-                    states: self.states(),
-                    transitions: 1 + self.sum(0),
-                    depth: self.levels.len() as u64,
-                    queue: self.counter(Counter::Next) - first,
-                    ..Progress::default()
-                };
-                if let Some(stop) = budget.check(progress) {
+                if let Some(stop) = budget.check(self.progress(first)) {
                     return Ok(End::Limit(stop));
                 }
-                self.make_room()?;
+                if let Some(stop) = self.make_room(budget)? {
+                    return Ok(End::Limit(stop));
+                }
                 let end = level_end.min(first + MOST_AT_ONCE);
-                if let Some(reason) = self.expand(code, first, end)? {
+                if let Some(reason) = self.expand(code, (first, end), budget)? {
                     return Ok(reason);
                 }
                 first = end;
@@ -381,11 +494,11 @@ impl<'d, D: Device> Search<'d, D> {
     /// Looks at some states all of whose successors the card should have: whether it has what the processor finds.
     pub(crate) fn agrees(
         &mut self,
-        code: &CardCode,
+        form: Form<'_>,
         samples: u64,
         successors: impl Fn(&[u8]) -> Option<Vec<Vec<u8>>>,
     ) -> Result<bool, Trouble> {
-        let states = self.counter(Counter::Next).min(self.capacity);
+        let states = self.given();
         let mut random = 0x9e37_79b9_7f4a_7c15_u64;
         for sample in 0..samples.min(states) {
             // The first ones, where a mistake shows soonest, and any others.
@@ -398,13 +511,13 @@ impl<'d, D: Device> Search<'d, D> {
                 continue;
             }
             let state = self.state(number)?;
-            let Some(after) = code.length(&state).and_then(|length| successors(&state[..length]))
-            else {
+            let vector = form.vector(&state);
+            let Some(after) = vector.and_then(|vector| successors(&vector)) else {
                 return Ok(false);
             };
-            for mut next in after {
-                next.resize(self.stride as usize, 0);
-                if !self.knows(code, &next)? {
+            for next in after {
+                let Some(next) = form.state(&next) else { return Ok(false) };
+                if !self.knows(form.code, &next)? {
                     return Ok(false);
                 }
             }
@@ -414,8 +527,7 @@ impl<'d, D: Device> Search<'d, D> {
 
     fn state(&mut self, number: u64) -> Result<Vec<u8>, Trouble> {
         let mut state = vec![0; self.stride as usize];
-        let at = self.block[Field::Arena as usize] + number * self.stride;
-        self.device.read(at, &mut state)?;
+        self.device.read(self.arena.address(number), &mut state)?;
         Ok(state)
     }
 
@@ -449,6 +561,7 @@ impl<'d, D: Device> Search<'d, D> {
 
 impl<D: Device> Drop for Search<'_, D> {
     fn drop(&mut self) {
+        self.arena.free(self.device);
         for address in std::mem::take(&mut self.allocated) {
             self.device.free(address);
         }

@@ -4,6 +4,9 @@
 #[allow(dead_code)]
 mod random;
 
+mod beside;
+mod eviction;
+
 use crate::evaluate::Evaluator;
 use crate::{Card, Driver};
 use preempt_check::RemoteSearch;
@@ -14,7 +17,11 @@ use preempt_promela::interpret::Interpreter;
 use preempt_promela::ir::{LowerOptions, lower};
 use preempt_promela::syntax::{ParseOptions, parse};
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
+
+fn shared(evaluator: Evaluator) -> Arc<Mutex<Evaluator>> {
+    Arc::new(Mutex::new(evaluator))
+}
 
 fn options() -> Options {
     Options {
@@ -38,7 +45,7 @@ fn both(make: impl Fn() -> Interpreter, seed: u64, memory: u64) -> (Finding, Fin
     let reference = make();
     let native = Native::new(&reference).expect("machine code");
     let here = search_here(&native, &options(), &mut Budget::unlimited());
-    let card = Card { few: 1, ..Card::new(Evaluator::new(seed, memory), make(), None) };
+    let card = Card { few: 1, ..Card::new(shared(Evaluator::new(seed, memory)), make(), None) };
     let there = card.safety(&native, &options(), &mut Budget::unlimited());
     let launches = card.device.lock().unwrap_or_else(PoisonError::into_inner).launches;
     (here, there, launches)
@@ -54,7 +61,7 @@ fn assert_same_buckets(
     let reference = make();
     let native = Native::new(&reference).expect("machine code");
     let here = search_here(&native, options, &mut Budget::unlimited());
-    let card = Card { few: 1, ..Card::new(Evaluator::new(seed, 1 << 26), make(), None) };
+    let card = Card { few: 1, ..Card::new(shared(Evaluator::new(seed, 1 << 26)), make(), None) };
     let there = card.safety(&native, options, &mut Budget::unlimited());
     let launches = card.device.lock().unwrap_or_else(PoisonError::into_inner).launches;
     if launches <= 1 || there.notes.iter().any(|note| note.contains("timeout")) {
@@ -230,7 +237,8 @@ fn a_counterexample_is_found_back() {
     let here = search_here(&native, &options, &mut Budget::unlimited());
     for seed in 0..6 {
         let interpreter = interpreter(BROKEN_LOCK).expect("a model");
-        let card = Card { few: 1, ..Card::new(Evaluator::new(seed, 1 << 24), interpreter, None) };
+        let card =
+            Card { few: 1, ..Card::new(shared(Evaluator::new(seed, 1 << 24)), interpreter, None) };
         let there = card.safety(&native, &options, &mut Budget::unlimited());
         let (ours, theirs) = (here.counterexample.as_ref(), there.counterexample.as_ref());
         let (ours, theirs) = (ours.expect("a mistake"), theirs.expect("a mistake"));
@@ -249,8 +257,8 @@ fn a_full_card_is_no_proof() {
     for memory in [60_000, 100_000, 200_000] {
         let evaluator = Evaluator::new(1, 1 << 24);
         let interpreter = interpreter(source).expect("a model");
-        let card = Card { few: 1, ..Card::new(evaluator, interpreter, Some(memory)) };
-        let found = card.safety(&native, &options(), &mut Budget::unlimited());
+        let card = Card { few: 1, ..Card::new(shared(evaluator), interpreter, Some(memory)) };
+        let found = card.safety(&native, &options(), &mut Budget::unlimited().memory(0));
         assert_eq!(found.stop, Some(Stop::Memory), "{memory}: {:?}", found.notes);
         assert!(found.statistics.states > 500 && !found.statistics.complete);
     }

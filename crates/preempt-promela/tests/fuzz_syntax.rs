@@ -177,10 +177,10 @@ fn mutated_models_end_in_a_model_or_a_diagnostic() {
         }
         let begun = Instant::now();
         let text = mutate(&mut random, &seeds);
-        if let Some(model) = one_input(text, &mut |limit| random.below(limit)) {
+        if let Some(mut model) = one_input(text, &mut |limit| random.below(limit)) {
             accepted += 1;
             let formula = mutate(&mut random, &seeds);
-            let _ = parse_formula(&String::from_utf8_lossy(&formula), &model);
+            let _ = parse_formula(&String::from_utf8_lossy(&formula), &mut model);
         }
         slowest = slowest.max((begun.elapsed(), case));
     }

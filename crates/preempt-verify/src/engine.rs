@@ -1,6 +1,6 @@
 //! What a search runs on.
 
-use preempt_check::property::{Property, Stutter};
+use preempt_check::property::{Product, Property, Stutter};
 use preempt_check::search::nested::NestedOptions;
 use preempt_check::search::nested_together::nested_together;
 use preempt_check::{Budget, Check, Finding};
@@ -17,6 +17,8 @@ pub(crate) enum Engine<'a> {
     Native(&'a Native<'a>),
     /// Any system.
     Any(&'a dyn System),
+    /// A system with a property beside it.
+    Beside(&'a Product<'a, dyn System + 'a, dyn Property + 'a>),
 }
 
 impl<'a> Engine<'a> {
@@ -25,15 +27,20 @@ impl<'a> Engine<'a> {
             #[cfg(all(feature = "promela", not(debug_assertions)))]
             Engine::Native(native) => native,
             Engine::Any(system) => system,
+            Engine::Beside(product) => product,
         }
     }
 
     /// Runs a check of this system.
-    pub(crate) fn find(self, check: Check<'_>) -> Finding {
+    pub(crate) fn find<'c>(self, check: Check<'c>) -> Finding
+    where
+        'a: 'c,
+    {
         match self {
             #[cfg(all(feature = "promela", not(debug_assertions)))]
             Engine::Native(native) => check.find_compiled_for(native),
             Engine::Any(_) => check.find(),
+            Engine::Beside(product) => check.beside(product).find(),
         }
     }
 
@@ -51,8 +58,8 @@ impl<'a> Engine<'a> {
             Engine::Native(native) => {
                 nested_together(native, property, stutter, threads, budget, options)
             }
-            Engine::Any(system) => {
-                nested_together(system, property, stutter, threads, budget, options)
+            Engine::Any(_) | Engine::Beside(_) => {
+                nested_together(self.system(), property, stutter, threads, budget, options)
             }
         }
     }

@@ -68,7 +68,25 @@ impl<'a, S: System + ?Sized, P: Property + ?Sized> Product<'a, S, P> {
         self.cut.load(Ordering::Relaxed)
     }
 
-    fn split<'v>(&self, state: &'v [u8]) -> (&'v [u8], u32) {
+    /// The automaton.
+    pub fn property(&self) -> &'a P {
+        self.property
+    }
+
+    /// Whether executions that end are continued.
+    pub fn stutter(&self) -> Stutter {
+        self.stutter
+    }
+
+    /// The vector of a state of the system and one of the automaton.
+    pub fn vector(program: &[u8], automaton: u32) -> Vec<u8> {
+        let mut vector = program.to_vec();
+        attach(&mut vector, automaton);
+        vector
+    }
+
+    /// The state of the system and that of the automaton in a vector.
+    pub fn split(state: &[u8]) -> (&[u8], u32) {
         let (program, automaton) = state.split_at(state.len() - WIDTH);
         let mut bytes = [0; WIDTH];
         bytes.copy_from_slice(automaton);
@@ -77,7 +95,7 @@ impl<'a, S: System + ?Sized, P: Property + ?Sized> Product<'a, S, P> {
 
     /// Takes the automaton's state off the vector.
     fn detach(&self, state: &mut Vec<u8>) -> u32 {
-        let automaton = self.split(state).1;
+        let automaton = Self::split(state).1;
         state.truncate(state.len() - WIDTH);
         automaton
     }
@@ -201,11 +219,12 @@ impl<P: Property + ?Sized> Product<'_, Endless<'_>, P> {
         enabled.clear();
         self.enabled(&mut state, &mut enabled);
         let stay = found.steps[at];
-        let (entry, circle) = self.system.unfold(self.split(&state).0, Self::inner(stay), label)?;
+        let (entry, circle) =
+            self.system.unfold(Self::split(&state).0, Self::inner(stay), label)?;
         let mut steps = found.steps[..at].to_vec();
         // Inside, the automaton's state remembers the labels passed; from the first round on it stays the same.
         let mut automaton = Self::target(stay);
-        let mut vector = self.split(&state).0.to_vec();
+        let mut vector = Self::split(&state).0.to_vec();
         let mut take = |inside: &[Step]| {
             for &step in inside {
                 if self.system.is_transient(&vector) {
@@ -241,7 +260,7 @@ impl<S: System + ?Sized, P: Property + ?Sized> System for Product<'_, S, P> {
     }
 
     fn process_count(&self, state: &[u8]) -> usize {
-        self.system.process_count(self.split(state).0)
+        self.system.process_count(Self::split(state).0)
     }
 
     fn enabled(&self, state: &mut Vec<u8>, enabled: &mut Enabled) {
@@ -276,7 +295,7 @@ impl<S: System + ?Sized, P: Property + ?Sized> System for Product<'_, S, P> {
     }
 
     fn is_transient(&self, state: &[u8]) -> bool {
-        self.system.is_transient(self.split(state).0)
+        self.system.is_transient(Self::split(state).0)
     }
 
     fn is_repeatable(&self) -> bool {
@@ -284,7 +303,7 @@ impl<S: System + ?Sized, P: Property + ?Sized> System for Product<'_, S, P> {
     }
 
     fn is_normalized(&self, state: &[u8]) -> bool {
-        self.system.is_normalized(self.split(state).0)
+        self.system.is_normalized(Self::split(state).0)
     }
 
     fn successors(&self, request: Request, sink: Sink<'_>) -> Answer {
@@ -355,7 +374,7 @@ impl<S: System + ?Sized, P: Property + ?Sized> System for Product<'_, S, P> {
     }
 
     fn has_label(&self, state: &[u8], label: Label) -> bool {
-        let (program, automaton) = self.split(state);
+        let (program, automaton) = Self::split(state);
         match label {
             Label::Accept => {
                 self.property.is_accepting(self.without_passed(automaton))
@@ -371,7 +390,7 @@ impl<S: System + ?Sized, P: Property + ?Sized> System for Product<'_, S, P> {
     }
 
     fn proposition(&self, state: &[u8], index: usize) -> Result<bool, u32> {
-        self.system.proposition(self.split(state).0, index)
+        self.system.proposition(Self::split(state).0, index)
     }
 }
 
@@ -379,23 +398,23 @@ impl<S: System + ?Sized, P: Property + ?Sized> Independence for Product<'_, S, P
     fn locality(&self, state: &[u8], process: ProcessId) -> Locality {
         match process {
             ProcessId::PROPERTY => Locality::Shared,
-            _ => self.system.locality(self.split(state).0, process),
+            _ => self.system.locality(Self::split(state).0, process),
         }
     }
 
     fn is_visible(&self, state: &[u8], process: ProcessId) -> bool {
-        process == ProcessId::PROPERTY || self.system.is_visible(self.split(state).0, process)
+        process == ProcessId::PROPERTY || self.system.is_visible(Self::split(state).0, process)
     }
 
     fn footprint(&self, state: &[u8], step: Step) -> Option<&Footprint> {
         match step.process {
             ProcessId::PROPERTY => None,
-            _ => self.system.footprint(self.split(state).0, Self::inner(step)),
+            _ => self.system.footprint(Self::split(state).0, Self::inner(step)),
         }
     }
 
     fn future(&self, state: &[u8], process: ProcessId) -> Option<&Footprint> {
-        self.system.future(self.split(state).0, process)
+        self.system.future(Self::split(state).0, process)
     }
 
     fn observed(&self) -> Option<&ObjectSet> {
@@ -426,7 +445,7 @@ impl<S: System + ?Sized, P: Property + ?Sized> Describe for Product<'_, S, P> {
     fn process_name(&self, state: &[u8], process: ProcessId) -> String {
         match process {
             ProcessId::PROPERTY => "property".into(),
-            _ => self.system.process_name(self.split(state).0, process),
+            _ => self.system.process_name(Self::split(state).0, process),
         }
     }
 
@@ -441,7 +460,7 @@ impl<S: System + ?Sized, P: Property + ?Sized> Describe for Product<'_, S, P> {
             }
             (ProcessId::PROPERTY, FAULT) => "the property cannot be evaluated",
             (ProcessId::PROPERTY, _) => "nothing can move: the state repeats for ever",
-            _ => return self.system.describe(self.split(state).0, Self::inner(step)),
+            _ => return self.system.describe(Self::split(state).0, Self::inner(step)),
         };
         (String::new(), 0, text.into())
     }
@@ -449,15 +468,15 @@ impl<S: System + ?Sized, P: Property + ?Sized> Describe for Product<'_, S, P> {
     fn output(&self, state: &[u8], step: Step) -> String {
         match step.process {
             ProcessId::PROPERTY => String::new(),
-            _ => self.system.output(self.split(state).0, Self::inner(step)),
+            _ => self.system.output(Self::split(state).0, Self::inner(step)),
         }
     }
 
     fn position(&self, state: &[u8], process: ProcessId) -> Option<(String, u32, String)> {
-        self.system.position(self.split(state).0, process)
+        self.system.position(Self::split(state).0, process)
     }
 
     fn variables(&self, state: &[u8]) -> Vec<(String, Value)> {
-        self.system.variables(self.split(state).0)
+        self.system.variables(Self::split(state).0)
     }
 }

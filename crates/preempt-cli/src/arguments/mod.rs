@@ -140,13 +140,7 @@ pub(crate) enum Command {
     /// Print what of a Promela model no assertion, claim or formula depends on
     Slice(NamesArguments),
     /// Print the kernels that `check --gpu` gives to a graphics card (PTX)
-    Kernel {
-        /// Print those of a search by preemptions
-        #[arg(long)]
-        bound: bool,
-        #[command(flatten)]
-        model: ModelArguments,
-    },
+    Kernel(KernelArguments),
     /// Compile C programs for `preempt run`; takes the options of the C compiler
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Cc {
@@ -304,6 +298,34 @@ pub(crate) fn parse(words: Vec<OsString>) -> Result<Cli, clap::Error> {
             Given { options: options.collect(), words: kept, start, translated: false };
     }
     Ok(cli)
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct KernelArguments {
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
+    /// Print those of a search by preemptions
+    #[arg(long, conflicts_with_all = ["formula", "ltl", "claim"])]
+    pub(crate) bound: bool,
+    /// Print those of a search with this LTL formula beside the model
+    #[arg(long, value_name = "LTL", conflicts_with_all = ["ltl", "claim"])]
+    pub(crate) formula: Option<String>,
+    /// The same with the ltl block of this name
+    #[arg(long, value_name = "NAME", conflicts_with = "claim")]
+    pub(crate) ltl: Option<String>,
+    /// The same with the never claim of this name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) claim: Option<String>,
+    /// Have the driver of the card compile them, and print how long it takes
+    #[arg(long, hide = true)]
+    pub(crate) compile: bool,
+}
+
+impl KernelArguments {
+    /// Whether nothing runs beside the model.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.formula.is_none() && self.ltl.is_none() && self.claim.is_none()
+    }
 }
 
 #[derive(Args, Debug)]

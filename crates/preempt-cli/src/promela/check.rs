@@ -12,7 +12,7 @@ use preempt_core::{Claim, ReplayError, Step, Trace};
 use preempt_promela::model::Model;
 use preempt_report::spin::{Cycles, Heading, Never, Store};
 use preempt_verify::Event;
-use preempt_verify::promela::{self, Checked, Checker, Property, select};
+use preempt_verify::promela::{self, Checked, Checker, Property, in_finite_executions, select};
 use std::process::ExitCode;
 
 /// Checks a model, reports, and gives the exit code.
@@ -22,31 +22,37 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     deadline::start(arguments);
     let quiet = arguments.output.quiet || arguments.output.json.is_some();
     let mut model = load_with(&arguments.model, arguments.properties.claim_file.as_deref(), quiet)?;
-    let selected = select(&mut model, &arguments.properties.selection()).map_err(failed)?;
-    let subjects: Vec<Subject> = selected.iter().map(|property| subject(*property)).collect();
-    applicability::check_all(arguments, &subjects)?;
-    deadline::expect(selected.iter().map(|property| property.in_brief(&model)).collect());
     let watcher = Watcher::new(arguments.output.quiet);
     let listener = |event: Event<'_>| watcher.see(event);
     let control = &request::control(arguments, &listener);
     let settings = &request::settings(arguments);
-    let mut request = arguments.request();
-    let spread = spread::over(arguments, &model)?;
-    request.elsewhere = spread.elsewhere();
-    // A card makes some searches; the others are made here.
-    let mut beside = request.clone();
+    let mut selected = select(&mut model, &arguments.properties.selection()).map_err(failed)?;
     if arguments.search.gpu {
-        request.elsewhere = Some(card::open(arguments, &model, settings, control)?);
-        beside.reduction = arguments.search.reduction(false);
+        // A card looks at finite executions, which show all violations of many formulas.
+        for property in &mut selected {
+            *property =
+                in_finite_executions(&model, settings, *property, control).map_err(failed)?;
+        }
     }
-    let checker = Checker { model: &model, settings, request: &request, control };
-    let beside = Checker { model: &model, settings, request: &beside, control };
+    let subjects: Vec<Subject> = selected.iter().map(|property| subject(*property)).collect();
+    applicability::check_all(arguments, &subjects)?;
+    deadline::expect(selected.iter().map(|property| property.in_brief(&model)).collect());
+    let spread = spread::over(arguments, &model)?;
+    let card = arguments.search.gpu.then(|| card::open(arguments)).transpose()?;
     let (mut headings, mut selectors) = (Vec::new(), Vec::new());
     let (mut trail, mut saved) = (None, 0);
     let mut seconds = 0.0;
     for property in selected {
-        let on_card = !arguments.search.gpu || property == Property::Safety;
-        let checker = if on_card { &checker } else { &beside };
+        let mut request = arguments.request();
+        request.elsewhere = match &card {
+            Some(card) => card.searches(&model, settings, property, control)?,
+            None => spread.elsewhere(),
+        };
+        if request.elsewhere.is_none() {
+            // What is not for the card is searched here as usual.
+            request.reduction = arguments.search.reduction(false);
+        }
+        let checker = &Checker { model: &model, settings, request: &request, control };
         let Checked { property, mut claim, .. } = checker.check(property).map_err(failed)?;
         if trail.is_none() && wants_trail(arguments) {
             trail = checker.trail(property, &claim).map_err(failed)?;

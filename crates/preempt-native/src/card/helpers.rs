@@ -19,6 +19,8 @@ pub(super) struct Facts<'a> {
     pub(super) globals_end: u32,
     pub(super) global_channels: u32,
     pub(super) stride: u32,
+    /// Bytes of a state that the program may use.
+    pub(super) room: u32,
     /// Most headers before a process is left to the processor.
     pub(super) most_headers: u32,
     /// Whether a joint step may change the length of a state.
@@ -238,9 +240,9 @@ impl Facts<'_> {
         let (walk, _) = self.walk(code, state);
         self.next(code, &walk);
         let used = code.get(walk.at);
-        let stride = code.number(self.stride as i32);
+        let (stride, room) = (code.number(self.stride as i32), code.number(self.room as i32));
         let (fits, too_long) = (code.block(), code.block());
-        let longer = code.compare(Compare::Below, stride, used);
+        let longer = code.compare(Compare::Below, room, used);
         code.branch(longer, too_long, fits);
         code.begin(too_long);
         let trouble = self.table(code, self.places.trouble);

@@ -10,7 +10,8 @@
 
 use super::bounded;
 use super::layout::{Counter, Field, GROUP_WORDS, GROUPS, counter, field};
-use super::range::{FIRST_NUMBER, NEXT_NUMBER};
+use super::monitor::{self, Observed};
+use super::range::{FIRST_NUMBER, NEXT_NUMBER, locate};
 use crate::execute::workspace::{HEADER, Workspace};
 use crate::generate::ptx::{ALIGNMENT, Callee, LOOP, TABLES, call_text, copy_text};
 use preempt_core::engine::SuccessorHeader;
@@ -36,6 +37,8 @@ pub(super) struct Kernel<'a> {
     pub(super) frame_lengths: u32,
     pub(super) points: u32,
     pub(super) ends: u32,
+    /// The property that runs beside the model, if there is one.
+    pub(super) observed: Option<Observed<'a>>,
 }
 
 /// So many steps inside indivisible sequences behind one state are taken on a card; more are left to the processor, which
@@ -169,7 +172,7 @@ impl Kernel<'_> {
         }
         text.push_str(
             "\t.reg .b64 state, block, hash, low, high, factor, differs, other0, other1, own, there;\n\
-             \t.reg .b64 arena, index, mask, tag, slot, entry, number, place, counters, wide, capacity, mine, origin;\n\
+             \t.reg .b64 arena, base, index, mask, tag, slot, entry, known, number, place, counters, wide, capacity, mine, origin;\n\
              \t.reg .b32 has_number, probes, active, lane, leader, ahead, bit, seek, narrow, left;\n\t.reg .pred test, is_leader;\n\
              \tld.param.b64 state, [p0];\n\tld.param.b64 block, [p1];\n\tld.param.b32 seek, [p2];\n\tld.param.b64 origin, [p3];\n",
         );
@@ -192,19 +195,20 @@ impl Kernel<'_> {
         let _ = writeln!(
             text,
             "\tld.global.b64 arena, [block+{}];\n\tld.global.b64 index, [block+{}];\n\tld.global.b64 mask, [block+{}];\n\
-             \tld.global.b64 capacity, [block+{}];\n\
+             \tld.global.b64 capacity, [block+{}];\n\tld.global.b64 base, [block+{}];\n\
              \tshr.u64 tag, hash, 40;\n\tand.b64 slot, hash, mask;\n\tmov.b32 has_number, 0;\n\tmov.b32 probes, 0;\n\
              $PROBE:\n\tshl.b64 place, slot, 3;\n\tadd.s64 place, index, place;\n\tld.global.cg.b64 entry, [place+0];\n\
              $LOOK:\n\tsetp.eq.u64 test, entry, 0;\n\t@test bra $EMPTY;\n\
              \tshr.u64 wide, entry, 40;\n\tsetp.ne.u64 test, wide, tag;\n\t@test bra $NEXT;\n\
-             \tand.b64 there, entry, {};\n\tsub.s64 there, there, 1;\n\tmul.lo.u64 there, there, {};\n\tadd.s64 there, arena, there;",
+             \tand.b64 known, entry, {};\n\tsub.s64 known, known, 1;",
             field(Field::Arena),
             field(Field::Index),
             field(Field::Mask),
             field(Field::Capacity),
+            field(Field::Base),
             (1_u64 << 40) - 1,
-            self.stride
         );
+        text.push_str(&locate("known", "there", self.stride, "KNOWN"));
         self.compare(&mut text, "$SAME", "$NEXT");
         if self.counts {
             text.push_str(&bounded::visit_known());
@@ -263,20 +267,21 @@ impl Kernel<'_> {
         }
         let _ = writeln!(
             text,
-            "\t.reg .b64 state, block, hash, low, high, factor, other0, other1, own, arena, index, mask, dead;\n\
+            "\t.reg .b64 state, block, hash, low, high, factor, other0, other1, own, arena, base, index, mask, dead;\n\
              \t.reg .b64 number, end, step, wide, place, slot, entry, mine;\n\t.reg .b32 narrow, bits, left;\n\t.reg .pred test;\n\
              \tld.param.u64 block, [parameters];\n\
              \tld.global.b64 arena, [block+{}];\n\tld.global.b64 index, [block+{}];\n\tld.global.b64 mask, [block+{}];\n\
              \tld.global.b64 dead, [block+{}];\n\tld.global.b64 number, [block+{}];\n\tld.global.b64 end, [block+{}];\n\
-             {FIRST_NUMBER}{NEXT_NUMBER}\tmul.lo.u64 state, number, {};\n\tadd.s64 state, arena, state;",
+             \tld.global.b64 base, [block+{}];\n{FIRST_NUMBER}{NEXT_NUMBER}",
             field(Field::Arena),
             field(Field::Index),
             field(Field::Mask),
             field(Field::Dead),
             field(Field::First),
             field(Field::End),
-            self.stride
+            field(Field::Base),
         );
+        text.push_str(&locate("number", "state", self.stride, "STATE"));
         self.hash(&mut text);
         text.push_str(
             "\tshr.u64 wide, hash, 40;\n\tshl.b64 wide, wide, 40;\n\tadd.s64 mine, number, 1;\n\tor.b64 mine, mine, wide;\n\
@@ -307,6 +312,9 @@ impl Kernel<'_> {
 
     /// Calls the function that inserts a state.
     fn call_insert(&self, text: &mut String, insert: &Callee, state: &str) {
+        if self.observed.is_some() {
+            let _ = writeln!(text, "\tst.b8 [{state}+{}], own;", self.stride - 1);
+        }
         let mut arguments = [state, "block", "seek", "number"].map(String::from).to_vec();
         if self.counts {
             arguments.push("mover".into());
@@ -341,9 +349,12 @@ impl Kernel<'_> {
         if self.counts {
             text.push_str(&bounded::registers(waiting));
         }
+        if self.observed.is_some() {
+            text.push_str(monitor::REGISTERS);
+        }
         text.push_str(
             "\t.reg .b64 block, arena, number, end, step, current, copies_at, headers, work, waiting, frame, wide, place, dead, table;\n\
-             \t.reg .b64 counters, taken, faults, header, copy, arrivals, atomic_steps, errors;\n\t.reg .b64 %d<16>;\n\
+             \t.reg .b64 base, low, counters, taken, faults, header, copy, arrivals, atomic_steps, errors;\n\t.reg .b64 %d<20>;\n\
              \t.reg .b32 pid, alone, all, found, timeout, at, type, narrow, bits, alive, reach, flags, seek, result, transition, partner, depth, inner, nothing, length, counted;\n\
              \t.reg .b32 %r<4>;\n\t.reg .pred test, %p<4>;\n",
         );
@@ -366,7 +377,7 @@ impl Kernel<'_> {
              \tld.global.b64 arena, [block+{}];\n\tld.global.b64 number, [block+{}];\n\tld.global.b64 end, [block+{}];\n\
              \tld.global.b64 counters, [block+{}];\n\tld.global.b64 taken, [block+{}];\n\tld.global.b64 faults, [block+{}];\n\
              \tld.global.b64 dead, [block+{}];\n\tld.global.b64 wide, [block+{}];\n\tcvt.u32.u64 flags, wide;\n\tand.b32 seek, flags, 1;\n\
-             {FIRST_NUMBER}\
+             \tld.global.b64 base, [block+{}];\n{FIRST_NUMBER}\
              \tmov.b64 arrivals, 0;\n\tmov.b64 atomic_steps, 0;\n\tmov.b64 errors, 0;\n\
              \tst.b64 [work+{}], copies_at;\n\tst.b64 [work+{}], headers;\n\tmov.b32 narrow, {stride};\n\tst.b32 [work+{}], narrow;",
             field(Field::Arena),
@@ -377,6 +388,7 @@ impl Kernel<'_> {
             field(Field::Faults),
             field(Field::Dead),
             field(Field::Flags),
+            field(Field::Base),
             Workspace::BASE,
             Workspace::HEADERS,
             Workspace::STATE_LENGTH,
@@ -389,10 +401,8 @@ impl Kernel<'_> {
         if self.counts {
             text.push_str(&bounded::is_open());
         }
-        let _ = writeln!(
-            text,
-            "\tmul.lo.u64 place, number, {stride};\n\tadd.s64 place, arena, place;\n\tmov.b32 depth, 0;\n\tmov.b32 inner, 0;"
-        );
+        text.push_str("\tmov.b32 depth, 0;\n\tmov.b32 inner, 0;\n");
+        text.push_str(&locate("number", "place", stride, "LOAD"));
         text.push_str(&copy_text("place", "current", stride, (&mut 0, &mut 0, &mut 0)));
         if self.counts {
             text.push_str(&bounded::before_movers(globals_end));
@@ -401,6 +411,11 @@ impl Kernel<'_> {
             text.push_str(&bounded::behind_mover());
             text.push_str(&self.next_process("$LOOK"));
             text.push_str(&bounded::decide());
+        }
+        if let Some(observed) = &self.observed {
+            text.push_str(&observed.moves());
+            self.call_insert(&mut text, insert, "current");
+            text.push_str(&observed.next_move());
         }
         // A state: all its processes, or the one that is alone.
         let _ = writeln!(
@@ -422,6 +437,9 @@ impl Kernel<'_> {
         );
         if self.counts {
             text.push_str(&bounded::note_left());
+        }
+        if self.observed.is_some() {
+            text.push_str(monitor::BEFORE_HEADERS);
         }
         let _ = writeln!(
             text,
@@ -479,8 +497,12 @@ impl Kernel<'_> {
         self.call_insert(&mut text, insert, "copy");
         text.push_str("\tbra $HEADER;\n$NEXT_PROCESS:\n");
         text.push_str(&self.next_process("$PROCESS"));
+        text.push_str("$ROUND_END:\n");
+        if self.observed.is_some() {
+            text.push_str(&monitor::note_cut());
+        }
         text.push_str(
-            "$ROUND_END:\n\tsetp.ne.s32 test, all, 0;\n\t@test bra $ITEM_END;\n\tsetp.eq.s32 test, alone, 0;\n\t@test bra $ALL_TRIED;\n\
+            "\tsetp.ne.s32 test, all, 0;\n\t@test bra $ITEM_END;\n\tsetp.eq.s32 test, alone, 0;\n\t@test bra $ALL_TRIED;\n\
              \tmov.b32 narrow, 0;\n\tst.b8 [current+0], narrow;\n\tadd.s64 arrivals, arrivals, 1;\n",
         );
         if self.counts {
@@ -492,6 +514,11 @@ impl Kernel<'_> {
             text.push_str(
                 "\tsetp.ne.s32 test, timeout, 0;\n\t@test bra $STUCK;\n\tmov.b32 timeout, 1;\n\tbra $ROUND;\n$STUCK:\n",
             );
+        }
+        if self.observed.is_some() {
+            // Nothing can move: the state repeats for ever, and the property moves alone.
+            text.push_str(monitor::BEFORE_REPEATING);
+            self.call_insert(&mut text, insert, "current");
         }
         // Nothing can move: a mistake unless every process is where it may end.
         let pc = if self.pc_width == 1 {
@@ -516,10 +543,11 @@ impl Kernel<'_> {
             counter(Counter::Erroneous),
         );
         text.push_str("$ITEM_END:\n");
+        let end = if self.observed.is_some() { "$MOVE_END" } else { "$SKIP" };
         if waiting > 0 {
             let _ = writeln!(
                 text,
-                "\tsetp.eq.s32 test, depth, 0;\n\t@test bra $SKIP;\n\tadd.s32 inner, inner, 1;\n\
+                "\tsetp.eq.s32 test, depth, 0;\n\t@test bra {end};\n\tadd.s32 inner, inner, 1;\n\
                  \tsetp.gt.u32 test, inner, {MOST_INNER};\n\t@test bra $ASK;\n\
                  \tsub.s32 depth, depth, 1;\n\tmul.wide.u32 wide, depth, {stride};\n\tadd.s64 place, waiting, wide;"
             );
@@ -529,7 +557,10 @@ impl Kernel<'_> {
             }
             text.push_str("\tbra $ITEM;\n");
         } else {
-            text.push_str("\tbra $SKIP;\n");
+            let _ = writeln!(text, "\tbra {end};");
+        }
+        if let Some(observed) = &self.observed {
+            text.push_str(&observed.further_moves());
         }
         let _ = writeln!(
             text,

@@ -3,7 +3,7 @@
 /// The words of the block of parameters that the kernel reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Field {
-    /// Address of the states.
+    /// Address of the states: where the first of all would lie if all of them lay on the card.
     Arena,
     /// Address of the index.
     Index,
@@ -37,10 +37,16 @@ pub enum Field {
     Dirty,
     /// The other one: visits mark their states with it, for the next round.
     Mark,
+    /// The first state that lies on the card; those before it lie in the machine's memory.
+    Base,
+    /// Address of the addresses of the blocks that these lie in.
+    Blocks,
+    /// A block has two to the power of this many states.
+    Shift,
 }
 
 /// How many words the block of parameters has.
-pub const FIELDS: usize = 17;
+pub const FIELDS: usize = 20;
 /// In records: the states that are to be looked at, in every other round.
 pub const MARKS: [u64; 2] = [1 << 31, 1 << 63];
 /// More processes than this cannot be told apart in a record.
@@ -75,8 +81,10 @@ pub enum Counter {
     Left,
     /// Not 0 once a state was marked for the next round.
     Marked,
+    /// Not 0 once the property had no move where the model has one.
+    Cut,
     /// The first group of counters that many threads add to: arrivals, steps inside indivisible sequences, mistakes.
-    Groups = 8,
+    Groups = 16,
 }
 
 /// So many groups of counters.

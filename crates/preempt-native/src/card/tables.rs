@@ -1,7 +1,9 @@
 //! The tables that the code of a card reads, in one run of bytes that a module carries along.
 
+use super::monitor::{Monitor, MonitorMoves};
 use crate::execute::shape::Shape;
 use crate::generate::compiled::Parts;
+use std::collections::HashMap;
 
 /// Where each table begins.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,6 +34,8 @@ pub(super) struct Places {
     pub(super) capacities: u32,
     /// Not 0 once a state was longer than there is room for.
     pub(super) trouble: u32,
+    /// By state and letter of the monitor: where the list of its moves is.
+    pub(super) monitor: u32,
 }
 
 /// The tables of a program.
@@ -80,7 +84,7 @@ fn firsts<'a, T: 'a>(lists: impl Iterator<Item = &'a [T]>) -> Vec<u32> {
 }
 
 impl CardTables {
-    pub(super) fn new(parts: &Parts<'_>, halves: &[bool]) -> Self {
+    pub(super) fn new(parts: &Parts<'_>, halves: &[bool], monitor: Option<&Monitor>) -> Self {
         let shape: &Shape = &parts.shape;
         let program = parts.program;
         let mut out = Writer(Vec::new());
@@ -105,6 +109,14 @@ impl CardTables {
         let channels = out.wide(parts.tables.channels.iter().copied());
         let capacities = out.numbers(parts.tables.capacities.iter().copied());
         let trouble = out.wide([0]);
+        // Most letters have the same moves as others.
+        let mut known: HashMap<&MonitorMoves, u32> = HashMap::new();
+        let moves = monitor.map_or(&[][..], |monitor| &monitor.moves);
+        let lists = moves
+            .iter()
+            .map(|moves| *known.entry(moves).or_insert_with(|| out.bytes(moves.bytes())));
+        let lists: Vec<u32> = lists.collect();
+        let monitor = out.numbers(lists);
         let places = Places {
             ones,
             frame_lengths,
@@ -121,6 +133,7 @@ impl CardTables {
             channels,
             capacities,
             trouble,
+            monitor,
         };
         CardTables { bytes: out.0.into(), places }
     }

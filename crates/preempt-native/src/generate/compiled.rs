@@ -1,6 +1,6 @@
 //! The code of a program, in the parts that are translated together.
 
-use super::code::{CodeError, Parameter};
+use super::code::{Code, CodeError, Parameter, Value};
 use super::cranelift::{Assembly, Effort, Executable, FunctionId};
 use super::helpers::{HELPERS, LIST, REPLIES, TAKE};
 use super::moves::{Maker, Process};
@@ -15,7 +15,7 @@ use crate::execute::shape::Shape;
 use crate::execute::workspace::{ASK_MOVES, ListMoves, ListReplies, Meeting, TakeMove, Workspace};
 use Parameter::{Address, Number};
 use preempt_promela::interpret::Interpreter;
-use preempt_promela::ir::{Move, Program};
+use preempt_promela::ir::{ExprId, Move, Program};
 
 /// `(state) -> truth`
 pub(crate) type Proposition = extern "C" fn(*const u8) -> u32;
@@ -89,30 +89,41 @@ pub(crate) fn propositions(
             continue;
         }
         let function = assembly.function(&[Address], Number, |code, p| {
-            let nobody = code.number(0);
-            let (yes, no, without_value) = (code.block(), code.block(), code.block());
-            let scope = Scope {
-                program,
-                tables,
-                own_channels: &[],
-                state: p[0],
-                frame: p[0],
-                pid: nobody,
-                timeout: nobody,
-                workspace: p[0],
-                on_fault: OnFault::Goto(without_value),
-                notes: false,
-            };
-            scope.condition(code, id, yes, no);
-            for (block, value) in [(yes, 1), (no, 0), (without_value, NO_VALUE)] {
-                code.begin(block);
-                let value = code.number(value as i32);
-                code.give(value);
-            }
+            truth(code, program, tables, id, p[0]);
         })?;
         functions.push(Some(function));
     }
     Ok(functions)
+}
+
+/// Body of a [`Proposition`].
+pub(crate) fn truth(
+    code: &mut dyn Code,
+    program: &Program,
+    tables: &Tables,
+    id: ExprId,
+    state: Value,
+) {
+    let nobody = code.number(0);
+    let (yes, no, without_value) = (code.block(), code.block(), code.block());
+    let scope = Scope {
+        program,
+        tables,
+        own_channels: &[],
+        state,
+        frame: state,
+        pid: nobody,
+        timeout: nobody,
+        workspace: state,
+        on_fault: OnFault::Goto(without_value),
+        notes: false,
+    };
+    scope.condition(code, id, yes, no);
+    for (block, value) in [(yes, 1), (no, 0), (without_value, NO_VALUE)] {
+        code.begin(block);
+        let value = code.number(value as i32);
+        code.give(value);
+    }
 }
 
 /// The functions of a process type that take part in rendezvous: give, replies, accept.

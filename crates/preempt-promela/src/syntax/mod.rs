@@ -113,9 +113,9 @@ pub struct FormulaErrors {
     pub sources: SourceMap,
 }
 
-/// Reads a temporal formula over the globals, remote references and macros of a model. The
+/// Reads a temporal formula over the globals, remote references and macros of a model, to whose sources it is added. The
 /// operators and their precedence are those of an `ltl` block.
-pub fn parse_formula(text: &str, model: &Model) -> Result<Formula, FormulaErrors> {
+pub fn parse_formula(text: &str, model: &mut Model) -> Result<Formula, FormulaErrors> {
     let mut sources = model.sources.clone();
     let mut findings = Findings::default();
     let tokens =
@@ -128,7 +128,10 @@ pub fn parse_formula(text: &str, model: &Model) -> Result<Formula, FormulaErrors
         _ => None,
     };
     match formula {
-        Some(formula) if !findings.has_errors() => Ok(formula),
+        Some(formula) if !findings.has_errors() => {
+            model.sources = sources;
+            Ok(formula)
+        }
         _ => Err(FormulaErrors { diagnostics: findings.finish(), sources }),
     }
 }

@@ -12,6 +12,8 @@ pub(crate) mod flow;
 mod make;
 #[allow(dead_code)]
 pub(crate) mod overflow;
+#[allow(dead_code)]
+pub(crate) mod properties;
 #[allow(dead_code)] // not all tests make models smaller
 mod smaller;
 

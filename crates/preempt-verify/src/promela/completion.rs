@@ -116,17 +116,19 @@ impl Job<'_> {
         options: &Options,
     ) -> Result<Claim, Error> {
         let automaton = completed.automaton;
-        let fast = Product::new(engine.system(), automaton, Stutter::Extend);
+        let fast: Product<'_, dyn System, dyn property::Property> =
+            Product::new(engine.system(), automaton, Stutter::Extend);
         let plain = Product::new(self.interpreter, automaton, Stutter::Extend);
         let with_endless = self
             .endless
             .map(|sequences| Product::new(sequences.reference, automaton, Stutter::Extend));
         let reference: &dyn System = with_endless.as_ref().map_or(&plain, |product| product);
         let (request, control) = (self.request, self.control);
-        let mut checked = safety::search(Engine::Any(&fast), reference, options, request, control)?;
+        let mut checked =
+            safety::search(Engine::Beside(&fast), reference, options, request, control)?;
         if checked.finding.counterexample.is_none() {
             let mut finding = checked.finding.clone();
-            finding.cut = fast.is_cut();
+            finding.cut |= fast.is_cut();
             let mut question = self.question(options.property.clone());
             if completed.changes.is_some() {
                 // Without the claim the model does something else.

@@ -1,8 +1,10 @@
 //! Promela models: from a resolved model to an interpreter, and what is asked of it.
 //!
-//! [`select`] says which properties a model has, [`Checker::check`] checks one of them.
+//! [`select`] says which properties a model has, [`Checker::check`] checks one of them, and [`automaton`] is what then runs beside the
+//! model.
 
 mod along;
+mod automaton;
 mod bad_prefix;
 mod check;
 mod claim;
@@ -17,6 +19,7 @@ mod truncations;
 mod vacuity;
 mod watch;
 
+pub use automaton::{automaton, in_finite_executions};
 pub use check::{Checked, Checker, steps_beside};
 pub use formula::{Violating, violating};
 pub use observe::{Seen, seen, waiting};
@@ -134,6 +137,16 @@ pub fn plain(
     control: &Control<'_>,
 ) -> Result<Interpreter, Error> {
     interpreter(model, settings, Beside::Nothing, (false, false), control)
+}
+
+/// Makes a model runnable as a search for this property without reduction runs it.
+pub fn beside(
+    model: &Model,
+    settings: &Settings,
+    property: Property,
+    control: &Control<'_>,
+) -> Result<Interpreter, Error> {
+    interpreter(model, settings, property.beside(), (false, false), control)
 }
 
 /// Makes a model runnable to be followed step by step: all variables are kept, with the values they

@@ -32,7 +32,8 @@ impl Watch {
         if text.len() > LONGEST_EXPRESSION {
             return Err("the expression is too long".into());
         }
-        let formula = parse_formula(text, model).map_err(|errors| {
+        let mut model = model.clone();
+        let formula = parse_formula(text, &mut model).map_err(|errors| {
             let messages = errors.diagnostics.iter().map(|found| found.message.clone());
             messages.collect::<Vec<_>>().join("; ")
         })?;
@@ -60,12 +61,11 @@ impl Watch {
 
 /// An interpreter for the model with one more formula, if its states are those of the model.
 fn with_formula(
-    model: &Model,
+    mut model: Model,
     settings: &Settings,
     running: &Interpreter,
     formula: Formula,
 ) -> Result<Interpreter, String> {
-    let mut model = model.clone();
     let text = String::new();
     model.formulas.push(Ltl { name: None, formula, text, span: Default::default() });
     let interpreter =

@@ -104,8 +104,8 @@ pub(crate) fn along<S: System + ?Sized>(
     None
 }
 
-/// The execution along some states, the first one of which is `first`, and what is wrong behind the last; the others may
-/// have zeros behind them. `None` if they are not the states of an execution, or nothing is wrong.
+/// The execution along some states, from `first` on, and what is wrong behind the last. `None` if they are not the states of
+/// an execution, or nothing is wrong.
 pub fn along_states<S: System + ?Sized>(
     system: &S,
     options: &Options,
@@ -114,11 +114,8 @@ pub fn along_states<S: System + ?Sized>(
 ) -> Option<Counterexample> {
     let mut steps = Vec::new();
     let mut state = first.to_vec();
-    for padded in others {
-        let wanted = |bytes: &[u8]| {
-            padded.strip_prefix(bytes).is_some_and(|rest| rest.iter().all(|byte| *byte == 0))
-        };
-        let mut seeker = Seeker { wanted, found: Vec::new() };
+    for next in others {
+        let mut seeker = Seeker { wanted: |bytes: &[u8]| bytes == next, found: Vec::new() };
         Expander::default().expand(system, &mut state, &mut seeker).ok()?;
         let (path, next) = seeker.found.pop()?;
         steps.extend(path);

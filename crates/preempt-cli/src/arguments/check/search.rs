@@ -2,7 +2,7 @@
 
 use crate::arguments::combination::{
     CARD, DEEPENS, EVERY_STEP, FILES, FINITE_ONLY, JSON_IS_ALONE, PROMELA_ONLY, SPREAD,
-    SWARM_CHOOSES, Subject, WALKS, options,
+    SWARM_CHOOSES, WALKS, options,
 };
 use crate::arguments::values::{Backend, Compat, Part, SearchOrder, Switch, parse_part};
 use preempt_run::parse_threads;
@@ -143,8 +143,8 @@ options! {
             samples: [["--gpu"]],
             refused: [
                 |r| r.boolean() => PROMELA_ONLY,
-                |r| matches!(r.subject, Subject::Infinite | Subject::Completion)
-                    => "is for assertions, invalid end states and run-time errors: never claims and infinite executions are explored on the processor",
+                |r| r.infinite()
+                    => "is for what finite executions show: this property is about infinite ones, which are explored on the processor",
             ],
         }
         /// How steps are executed

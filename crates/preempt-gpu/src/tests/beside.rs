@@ -1,0 +1,207 @@
+//! Properties beside the model: the claims of a card, of machine code and of the interpreter.
+
+use super::random::{self, Random, properties};
+use super::{models, shared};
+use crate::Card;
+use crate::evaluate::Evaluator;
+use preempt_core::{Claim, Verdict};
+use preempt_verify::promela::{
+    Backend, Checker, Property, Selection, Settings, beside, read, select,
+};
+use preempt_verify::{Control, Reduction, Request, Search};
+use std::sync::{Arc, PoisonError};
+
+/// More states than this take the evaluator too long.
+const MOST: u64 = 600;
+
+/// What the claims have in common.
+fn numbers(claim: &Claim) -> impl PartialEq + std::fmt::Debug + use<> {
+    let s = &claim.statistics;
+    (
+        claim.verdict,
+        (s.states, s.matched, s.transitions, s.atomic_steps, s.depth, s.errors, s.complete),
+        claim.violation.as_ref().map(|violation| (violation.kind, violation.trace.cost())),
+        claim.sentence.clone(),
+        claim.unreached.clone(),
+    )
+}
+
+/// How a model was compared.
+#[derive(PartialEq, Eq, Debug)]
+enum Compared {
+    /// On a card; and whether the property is violated.
+    OnCard(bool),
+    /// The card left it to the processor.
+    Left,
+    /// It has no such property, or too many states.
+    Not,
+}
+
+/// Compares the three, with all violations counted and with the first one found.
+fn compare(text: &str, selection: &Selection, seed: u64) -> Compared {
+    let Ok(mut model) = read("model.pml", text) else { return Compared::Not };
+    let Ok(selected) = select(&mut model, selection) else { return Compared::Not };
+    let Some(&property) = selected.first() else { return Compared::Not };
+    if !matches!(property, Property::BadPrefix(_) | Property::Completion(_)) {
+        return Compared::Not;
+    }
+    let control = &Control::new();
+    let plain = Request {
+        search: Search::Breadth,
+        reduction: Reduction::None,
+        max_errors: 0,
+        threads: 1,
+        ..Request::default()
+    };
+    let settings = Settings::default();
+    let claim = |request: &Request, backend| {
+        let settings = &Settings { backend, ..settings };
+        let checker = Checker { model: &model, settings, request, control };
+        checker.check(property).map(|checked| checked.claim)
+    };
+    let Ok(here) = claim(&plain, Backend::Native) else { return Compared::Not };
+    if here.statistics.states > MOST || here.statistics.states < 3 {
+        return Compared::Not;
+    }
+    let reference = claim(&plain, Backend::Interpreter).expect("the same model");
+    assert_eq!(numbers(&here), numbers(&reference), "{text}");
+    let mut is_left = false;
+    for max_errors in [0, 1] {
+        let device = shared(Evaluator::new(seed, 1 << 26));
+        let interpreter = beside(&model, &settings, property, control).expect("a model");
+        let card = Card { few: 1, ..Card::new(device.clone(), interpreter, None) };
+        let request = Request { elsewhere: Some(Arc::new(card)), max_errors, ..plain.clone() };
+        let there = claim(&request, Backend::Native).expect("the same model");
+        if there.notes.iter().any(|note| note.contains("the card was not used")) {
+            let states = (here.statistics.states, there.statistics.states);
+            assert!(max_errors == 1 || states.0 == states.1, "{states:?} {text}");
+            is_left = true;
+            continue;
+        }
+        if device.lock().unwrap_or_else(PoisonError::into_inner).launches <= 1 {
+            // The processor was done before it looked whether it should be.
+            assert!(max_errors == 1 || here.statistics.states < 20, "{text}");
+            continue;
+        }
+        if max_errors == 0 {
+            assert_eq!(numbers(&here), numbers(&there), "seed {seed}: {text}");
+        } else {
+            let first = claim(&Request { max_errors, ..plain.clone() }, Backend::Native);
+            let first = first.expect("the same model");
+            let cost = |claim: &Claim| claim.violation.as_ref().map(|v| (v.kind, v.trace.cost()));
+            assert_eq!((first.verdict, cost(&first)), (there.verdict, cost(&there)), "{text}");
+        }
+    }
+    match is_left {
+        true => Compared::Left,
+        false => Compared::OnCard(here.verdict == Verdict::Violated),
+    }
+}
+
+fn formula(text: &str) -> Selection {
+    Selection { formula: Some(text.into()), no_acceptance: true, ..Selection::default() }
+}
+
+/// What is asked of states, by the random models' variables.
+const PROPOSITIONS: &[&str] = &[
+    "(g == 1)",
+    "(h > 0)",
+    "(flag == 1)",
+    "(len(c) > 0)",
+    "(m == red)",
+    "(a[g % 2] > 0)",
+    "(empty(d))",
+    "(t.x == t.y[1])",
+    "(_nr_pr < 4)",
+    "(a[h] == 0)",
+];
+
+/// Random models with random formulas, half of which are invariants of something, and random never claims.
+#[test]
+fn random_models_have_the_same_claims() {
+    let count = std::env::var("PREEMPT_CARD_MODELS").ok().and_then(|text| text.parse().ok());
+    let (mut on_card, mut violated, mut left) = (0, 0, 0);
+    for seed in 0..count.unwrap_or(300) {
+        let random = &mut Random::new(seed);
+        let model = random::make(random, None).text();
+        let mut text = format!(
+            "#define p {}\n#define q {}\n{model}",
+            random.pick(PROPOSITIONS),
+            random.pick(PROPOSITIONS)
+        );
+        let selection = match random.below(3) {
+            0 => {
+                text.push_str(&properties::claim(random));
+                Selection { no_acceptance: true, ..Selection::default() }
+            }
+            1 => formula(&properties::formula(random, 2)),
+            _ => formula(&format!("[] ({})", properties::formula(random, 1))),
+        };
+        match compare(&text, &selection, seed) {
+            Compared::OnCard(is_violated) => {
+                on_card += 1;
+                violated += u32::from(is_violated);
+            }
+            Compared::Left => left += 1,
+            Compared::Not => {}
+        }
+    }
+    println!("{on_card} on the card, {violated} of them violated; {left} left to the processor");
+    assert!(on_card > 20 && violated > 3 && violated < on_card);
+}
+
+/// The models' own formulas and claims, as far as finite executions show them.
+#[test]
+fn the_models_have_the_same_claims() {
+    let mut compared = Vec::new();
+    for path in models() {
+        let text = std::fs::read_to_string(&path).expect("a model");
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let Ok(model) = read("model.pml", &text) else { continue };
+        let formulas = model.formulas.iter().filter_map(|block| block.name.clone());
+        let mut selections: Vec<Selection> = formulas
+            .map(|name| Selection { ltl: Some(name), no_acceptance: true, ..Selection::default() })
+            .collect();
+        if !model.claims.is_empty() {
+            selections.push(Selection { no_acceptance: true, ..Selection::default() });
+        }
+        for selection in selections {
+            if let Compared::OnCard(_) = compare(&text, &selection, 1) {
+                compared.push(name.clone());
+            }
+        }
+    }
+    println!("{compared:?}");
+    assert!(compared.iter().any(|name| name == "traffic_light"), "{compared:?}");
+}
+
+/// What automata may do: move in several ways, stop, be violated at once, repeat the last state, rest in a sequence, ask for what
+/// has no value.
+#[test]
+fn automata_of_all_kinds() {
+    let model = "byte x, y; byte a[2];
+        active [2] proctype up() {
+            do :: x < 3 -> atomic { x++; y = x; x > 2 -> y = 0 } :: y > 0 -> y-- :: x == 3 -> break od
+        }\n";
+    let formulas = [
+        ("[] (x < 4)", false),
+        ("[] (x < 3)", false),
+        ("[] (y < 3 || x == 3)", false),
+        ("(x < 2) U (x == 2)", false),
+        ("X (x == 1)", false),
+        ("X X X (y == 0)", false),
+        ("[] ((x == 2) -> X (x >= 2))", false),
+        ("[] (x == 0 -> (x == 0 U y > 0))", false),
+        ("[] (x < 9) && [] (y < 9) && [] (x + y < 9)", false),
+        ("[] (a[x] == 0)", true),
+    ];
+    for (text, asks) in formulas {
+        for seed in 0..3 {
+            let found = compare(model, &formula(text), seed);
+            match asks {
+                true => assert_eq!(found, Compared::Left, "{text}"),
+                false => assert!(matches!(found, Compared::OnCard(_)), "{text}: {found:?}"),
+            }
+        }
+    }
+}
