@@ -56,6 +56,12 @@ fn test(root: &Path) -> Result<()> {
     tidy_or_fail(root)?;
     cargo(root, &["fmt", "--all", "--check"])?;
     cargo(root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
+    // What `cargo quick` builds.
+    let parts = ["--no-default-features", "--features", "serve"];
+    cargo(
+        root,
+        &[&["clippy", "--bin", "preempt"], &parts[..], &["--", "-D", "warnings"]].concat(),
+    )?;
     run(Command::new("cargo")
         .args(["doc", "--workspace", "--no-deps"])
         .env("RUSTDOCFLAGS", "-D warnings")
@@ -102,7 +108,7 @@ fn bench(root: &Path, arguments: &[String]) -> Result<()> {
     if !missing.is_empty() {
         println!("missing: {}", missing.join(", "));
     }
-    let mut command = vec!["run", "--release", "--package", "bench-models", "--"];
+    let mut command = vec!["run", "--release", "--bin", "bench-models", "--"];
     command.extend(arguments.iter().map(String::as_str));
     cargo(root, &command)
 }

@@ -21,7 +21,16 @@ fn strategies_find_only_what_is_there() {
         let Some(truth) = truth(&system, 30, 20_000) else { continue };
         let expected = truth.simplest.is_some();
         violated += u32::from(expected);
-        let run = |options| Check::new(&system).options(options).run().verdict();
+        let run = |options| {
+            let claim = Check::new(&system).options(options).run().claim;
+            let numbers = &claim.statistics;
+            assert_eq!(
+                numbers.states + numbers.matched,
+                numbers.transitions,
+                "seed {seed}: {claim:?}"
+            );
+            claim.verdict
+        };
         let deeper = run(options(Search::IterativeDepth { step: 3 }));
         assert_eq!(deeper == Verdict::Violated, expected, "seed {seed}");
         assert!(expected || deeper == Verdict::Holds, "seed {seed}: {deeper:?}");

@@ -179,17 +179,19 @@ fn last_claims(state: &mut State, stop: Stop, found: bool) -> Vec<Claim> {
         };
         let more = if stop == Stop::Memory { "memory" } else { "time" };
         let progress = if at == done { state.progress } else { Progress::default() };
+        let mut statistics = Statistics {
+            states: progress.states,
+            depth: progress.depth,
+            memory_bytes: progress.memory as u64,
+            ..Statistics::default()
+        };
+        statistics.count_arrivals(progress.transitions);
         claims.push(Claim {
             property: property.clone(),
             verdict: Verdict::Inconclusive(stop),
             sentence: format!("inconclusive: {stop}; {reached}; more {more} covers more"),
             violation: None,
-            statistics: Statistics {
-                states: progress.states,
-                transitions: progress.transitions,
-                memory_bytes: progress.memory as u64,
-                ..Statistics::default()
-            },
+            statistics,
             unreached: Vec::new(),
             notes: Vec::new(),
         });
@@ -217,4 +219,30 @@ fn give_up(arguments: &CheckArguments, claims: &[Claim]) -> ! {
         }
     };
     std::process::exit(code.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The numbers add up, and only the property that was being searched has any.
+    #[test]
+    fn what_was_cut_has_the_numbers_of_its_progress() {
+        for (states, transitions) in [(7, 9), (7, 7), (7, 6), (0, 0)] {
+            let mut state = State {
+                run: 1,
+                phase: Work::Searching,
+                properties: vec!["one".into(), "two".into()],
+                claims: Vec::new(),
+                progress: Progress { states, transitions, depth: 3, ..Progress::default() },
+            };
+            let claims = last_claims(&mut state, Stop::Time, false);
+            let [searched, never_begun] = &claims[..] else { panic!("{claims:?}") };
+            let numbers = &searched.statistics;
+            assert_eq!((numbers.states, numbers.depth), (states, 3));
+            assert_eq!(numbers.states + numbers.matched, numbers.transitions);
+            assert_eq!(never_begun.statistics, Statistics::default());
+            assert_eq!(never_begun.verdict, Verdict::Inconclusive(Stop::Time));
+        }
+    }
 }

@@ -34,6 +34,7 @@ mod serve;
 #[cfg(unix)]
 mod shell;
 mod simulate;
+mod slice;
 mod spin_flags;
 mod spin_symbols;
 mod spin_text;
@@ -129,6 +130,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         #[cfg(feature = "serve")]
         Command::Serve(arguments) => serve::run(&arguments),
         Command::CheckCertificate { certificate, model } => certificate::run(&certificate, &model),
+        Command::Slice(arguments) => slice::run(&arguments),
         Command::Symbols(arguments) => spin_symbols::run(&arguments),
         Command::Kernel(arguments) => card::print(&arguments),
         Command::Resume { folder, options } => resume::run(&folder, options),

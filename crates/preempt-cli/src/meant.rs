@@ -40,6 +40,7 @@ pub(crate) fn command(
                 ))
             })
         }
+        ErrorKind::InvalidSubcommand if let Some(why) = words::left_out(first) => Some(why),
         ErrorKind::InvalidSubcommand => {
             Some(format!("there is no command `{first}`: {}", words::command(first)?))
         }

@@ -44,6 +44,7 @@ enum Job {
     Generate,
     Format,
     Symbols,
+    Slice,
 }
 
 /// Every flag with its equivalent: the documentation's table, and `preempt explain spin`.
@@ -97,6 +98,7 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ("-nN", "--seed N"),
     ("-uN, -jN (simulation, -t)", "--steps N, --from N"),
     ("-d", "preempt symbols MODEL: names with types and values, and labels"),
+    ("-A (without -run)", "preempt slice MODEL: what does not matter to its properties"),
     ("-i (simulation)", "--interactive"),
     ("-run -q", "--empty-channels"),
     ("-run -DMEMLIM=N", "--memory NM"),
@@ -180,8 +182,7 @@ const OF_PAN: &[(&str, Option<&[&str]>)] = &[
     ("W_XPT", None),
 ];
 
-/// What has a meaning for the verifier only. Some are options of Spin itself as well, which we do not have:
-/// `-A` slices, `-E` is for the preprocessor.
+/// What has a meaning for the verifier only. `-E` is an option of Spin itself as well, for the preprocessor, which we do not have.
 const OF_VERIFIER: &[&str] = &[
     "-np",
     "-f",
@@ -194,7 +195,6 @@ const OF_VERIFIER: &[&str] = &[
     "-collapse",
     "-bcs",
     "-E",
-    "-A",
     "-safety",
     "-hc",
 ];
@@ -245,7 +245,7 @@ pub(crate) fn translate(
         return Err(contradiction);
     }
     let generates = generates(words);
-    let dumps = !verifies(words) && is(&["-d"]);
+    let describes = !verifies(words) && is(&["-d", "-A"]);
     let mut line = Line { verify: is(&["-run", "-search"]), ..Line::default() };
     let mut words = words.iter().map(String::as_str);
     while let Some(word) = words.next() {
@@ -259,7 +259,7 @@ pub(crate) fn translate(
             // In front of -run it is Spin's, which reads a file; behind it the verifier's, which has claims by name.
             "-N" if line.verify && line.job != Job::Verify => line.add(&["--claim-file", next()?]),
             // The verifier that is written reads the claim.
-            "-N" if dumps => line.set("--claim-file", next()?),
+            "-N" if describes => line.set("--claim-file", next()?),
             "-N" if generates => _ = next()?,
             "-N" if !line.verify => return Err(unknown(word)),
             "-ltl" | "-N" => line.set("--ltl", next()?),
@@ -374,7 +374,8 @@ impl Line {
             "-bcs" => self.bound = self.bound.take().or(Some("0".into())),
             "-E" => self.add(&["--no-deadlock"]),
             "-q" if verify => self.add(&["--empty-channels"]),
-            "-A" => self.add(&["--no-assert"]),
+            "-A" if verify => self.add(&["--no-assert"]),
+            "-A" => self.job = Job::Slice,
             "-o1" => self.add(&["--no-reset"]),
             "-o2" => self.add(&["--no-hide"]),
             "-o3" => self.add(&["--no-merge"]),
@@ -497,6 +498,7 @@ impl Line {
             }
             Job::Format => line.extend(["fmt".into(), "--print".into(), file]),
             Job::Symbols => line.extend(["symbols".into(), file]),
+            Job::Slice => line.extend(["slice".into(), file]),
             Job::Formula => {
                 line.extend(["ltl".into(), file, "--never".into()]);
                 return Ok(line);

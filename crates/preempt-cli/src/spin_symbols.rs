@@ -3,7 +3,7 @@
 //! One line for each symbol, tabs between its columns: type, name, value, where it belongs, what it is. Spin also prints a scope, which
 //! is left out, and numbers the labels of claims, for which there is a dash here.
 
-use crate::arguments::SymbolsArguments;
+use crate::arguments::NamesArguments;
 use crate::failure::Failure;
 use crate::output::print_exactly;
 use crate::promela;
@@ -16,7 +16,7 @@ use std::fmt::Write;
 use std::process::ExitCode;
 
 /// Runs `preempt symbols`.
-pub(crate) fn run(arguments: &SymbolsArguments) -> Result<ExitCode, Failure> {
+pub(crate) fn run(arguments: &NamesArguments) -> Result<ExitCode, Failure> {
     let claim = arguments.claim_file.as_deref();
     let model = promela::load_with(&arguments.model, claim, true)?;
     let options = LowerOptions { merge: false, ..LowerOptions::default() };

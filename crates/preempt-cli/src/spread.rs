@@ -6,6 +6,7 @@
 
 use crate::arguments::CheckArguments;
 use crate::failure::Failure;
+#[cfg(feature = "cluster")]
 use crate::output::complain;
 use preempt_check::RemoteSearch;
 use preempt_disk::checkpoint;
@@ -236,7 +237,8 @@ fn job(arguments: &CheckArguments, model: &Model) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// Whoever starts the processes watches the first one.
+/// The first process is the one that is watched.
+#[cfg(feature = "cluster")]
 fn log_refusal(why: &str) {
     complain(&format!("note: a connection was refused: {why}"));
 }

@@ -18,6 +18,7 @@ const INCONCLUSIVE: i32 = 3;
 static AT_ONCE: AtomicBool = AtomicBool::new(false);
 
 /// From now on the first Ctrl-C, or signal to terminate, ends the process.
+#[cfg(feature = "lsp")]
 pub(crate) fn end_at_once() {
     AT_ONCE.store(true, Ordering::SeqCst);
     if INTERRUPTED.load(Ordering::SeqCst) {

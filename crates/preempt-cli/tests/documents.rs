@@ -92,9 +92,8 @@ fn console_blocks_show_what_is_printed() {
             let words = words(&entry.command);
             let plain: Vec<&str> = words.iter().map(String::as_str).collect();
             let actual = match plain.as_slice() {
-                ["preempt", ..]
-                | ["cargo", "run", "--profile", "quick", "--bin", "preempt", "--", ..] => {
-                    let skip = if plain[0] == "preempt" { 1 } else { 7 };
+                ["preempt", ..] | ["cargo", "quick", ..] => {
+                    let skip = if plain[0] == "preempt" { 1 } else { 2 };
                     let output = run(&folder, &words[skip..]);
                     code = output.status.code();
                     let both = [output.stdout, output.stderr].concat();

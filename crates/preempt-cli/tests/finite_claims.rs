@@ -1,7 +1,8 @@
 //! `spin -run -safety` and `-bfs` with a claim or formula: what finite executions show of it, beside Spin.
 //!
 //! Random models have random formulas and random never claims. The verdict is Spin's in all of them; so are the states of violated
-//! invariants, and of nearly all claims that hold. Behind the end of a claim Spin takes one more step and counts an error for each, which
+//! invariants, and of claims that hold, except where processes and claim are both stuck: there Spin does not store what the claim's last
+//! step led to, and this search does. (With a process that can always go on, the states are the same again.) Behind the end of a claim Spin takes one more step and counts an error for each, which
 //! this search does not; it counts one for each way in which an invariant is violated; and the automata of other formulas are
 //! not Spin's. The models have no assertions: these are checked here also where the claim stops.
 //! `PREEMPT_FINITE_CASES` sets the number of models and `PREEMPT_FINITE_SEED` the first seed.
@@ -73,7 +74,7 @@ fn ours(folder: &Path, options: &[&str]) -> (Numbers, String) {
 }
 
 /// Spin's, with a verifier for safety compiled so; `None` without Spin.
-fn spins(folder: &Path, switches: &[&str]) -> Option<Numbers> {
+fn spins_numbers(folder: &Path, switches: &[&str]) -> Option<Numbers> {
     let compiler = std::env::var("PREEMPT_CC").unwrap_or_else(|_| "gcc".into());
     if !preempt_testing::peers(&["spin", &compiler]) {
         return None;
@@ -119,7 +120,7 @@ fn finite_executions_show_what_they_show_to_spin() {
                 differs(&format!("{depth_first:?} {breadth_first:?} {reduced:?}"));
             }
             violated += u32::from(depth_first.errors > 0);
-            let Some(spins) = spins(&folder, &["-DSAFETY", "-DNOREDUCE"]) else { continue };
+            let Some(spins) = spins_numbers(&folder, &["-DSAFETY", "-DNOREDUCE"]) else { continue };
             let holds = spins.errors == 0;
             let is_invariant =
                 formula.starts_with("[]") && !formula[2..].contains(['[', '<', 'U', 'V']);
@@ -135,13 +136,27 @@ fn finite_executions_show_what_they_show_to_spin() {
             }
             same += u32::from(spins == depth_first);
             holding += u32::from(is_claim && holds);
-            others += u32::from(is_claim && holds && has_other_states);
+            if is_claim && holds && has_other_states {
+                others += 1;
+                let text = format!(
+                    "{model}active proctype Goes() {{ bit y; do :: y = 1 - y od }}\n{property}"
+                );
+                std::fs::write(folder.join("m.pml"), text).unwrap();
+                let (ours, _) = ours(&folder, &["-safety", "-noreduce"]);
+                let spins =
+                    spins_numbers(&folder, &["-DSAFETY", "-DNOREDUCE"]).expect("Spin is there");
+                if (ours.errors == 0) != (spins.errors == 0)
+                    || spins.errors == 0 && spins.states != ours.states
+                {
+                    differs(&format!("with a process that goes on {ours:?}, Spin {spins:?}"));
+                }
+            }
         }
     }
     println!(
         "{claims} claims, {formulas} formulas, {same} with Spin's numbers, {violated} violated; of {holding} claims that hold {others} have other states"
     );
     assert!(wrong.is_empty(), "{} differences\n{}", wrong.len(), wrong.join("\n\n"));
-    assert!(5 * same >= 2 * (claims + formulas) && 10 * others <= holding);
+    assert!(5 * same >= 2 * (claims + formulas));
     let _ = std::fs::remove_dir_all(&folder);
 }

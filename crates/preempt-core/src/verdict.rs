@@ -280,6 +280,15 @@ pub struct Statistics {
     pub contention: Option<Contention>,
 }
 
+impl Statistics {
+    /// Counts the arrivals at states, the first state included: each is at a new state or at a known one. A search that was cut
+    /// may have stored states and not yet counted the steps that led to them.
+    pub fn count_arrivals(&mut self, arrivals: u64) {
+        self.transitions = arrivals.max(self.states);
+        self.matched = self.transitions - self.states;
+    }
+}
+
 /// What threads of a search did that others may have had to wait for: counts, since times depend on the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Contention {

@@ -311,18 +311,13 @@ pub fn combine(
         }
     }
     let everything = complete && bound.is_none();
-    let transitions = match bounded {
-        true => (all.transitions + 1).max(all.states),
-        false => all.states + all.matched,
-    };
-    Finding {
+    let arrivals = if bounded { all.transitions + 1 } else { all.states + all.matched };
+    let mut finding = Finding {
         counterexample,
         bound,
         unreached: if everything { system.unreached(&all.taken) } else { Vec::new() },
         statistics: Statistics {
             states: all.states,
-            matched: transitions - all.states,
-            transitions,
             atomic_steps: all.atomic_steps,
             depth: all.depth,
             revisits: all.revisits,
@@ -335,7 +330,9 @@ pub fn combine(
             ..Statistics::default()
         },
         ..Finding::new(all.stop.map_or(Covered::Everything, Covered::Part))
-    }
+    };
+    finding.statistics.count_arrivals(arrivals);
+    finding
 }
 
 #[cfg(test)]

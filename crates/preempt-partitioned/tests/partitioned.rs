@@ -86,7 +86,8 @@ fn levels_are_those_of_one_search() {
         let system = random_system(seed);
         for max_errors in [1, 0] {
             let options = options(Preemptions::Any, max_errors);
-            let expected = check(&system, &options);
+            let by_levels = Options { search: Search::Breadth, ..options.clone() };
+            let expected = check(&system, &by_levels);
             let numbers = &expected.claim.statistics;
             for of in 1..=3 {
                 let what = || format!("seed {seed}, {of} owners, {max_errors}\n{system:?}");

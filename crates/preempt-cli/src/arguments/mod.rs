@@ -136,7 +136,9 @@ pub(crate) enum Command {
     },
     /// Print the names of a Promela model with their types and values, as `spin -d` does
     #[command(hide = true)]
-    Symbols(SymbolsArguments),
+    Symbols(NamesArguments),
+    /// Print what of a Promela model no assertion, claim or formula depends on
+    Slice(NamesArguments),
     /// Print the kernels that `check --gpu` gives to a graphics card (PTX)
     Kernel(KernelArguments),
     /// Compile C programs for `preempt run`; takes the options of the C compiler
@@ -327,7 +329,7 @@ impl KernelArguments {
 }
 
 #[derive(Args, Debug)]
-pub(crate) struct SymbolsArguments {
+pub(crate) struct NamesArguments {
     #[command(flatten)]
     pub(crate) model: ModelArguments,
     /// The never claim in this file takes the place of those of the model

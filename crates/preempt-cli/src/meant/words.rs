@@ -5,6 +5,16 @@ pub(super) fn command(word: &str) -> Option<&'static str> {
     COMMANDS.iter().find(|(theirs, _)| theirs.contains(&word)).map(|(_, ours)| *ours)
 }
 
+/// Why there is no command of ours in this build.
+pub(super) fn left_out(word: &str) -> Option<String> {
+    let feature = match word {
+        "lsp" | "fmt" if !cfg!(feature = "lsp") => "lsp",
+        "serve" if !cfg!(feature = "serve") => "serve",
+        _ => return None,
+    };
+    Some(format!("`preempt {word}` is not part of this build: rebuild with `--features {feature}`"))
+}
+
 /// The option that does what an option of another tool does.
 pub(super) fn option(word: &str) -> Option<&'static str> {
     let name = word.split('=').next().unwrap_or(word);

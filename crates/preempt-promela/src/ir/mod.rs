@@ -51,6 +51,7 @@ mod lower;
 mod mirror;
 mod moves;
 mod sequences;
+mod slice;
 mod value_kind;
 
 pub use automata::{
@@ -65,6 +66,7 @@ pub use lower::{LowerError, LowerOptions, can_be_lowered, lower};
 pub use mirror::{Cell, Executor, FragmentRef, Mirror};
 pub use moves::{Block, BlockGuard, BlockOption, Condition, Move, MoveKind, Op, Safety, Statement};
 pub use sequences::EndlessSequences;
+pub use slice::{Redundant, redundant};
 pub use value_kind::{ValueKind, Width};
 
 use crate::model::Mtype;

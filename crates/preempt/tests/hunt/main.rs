@@ -84,7 +84,7 @@ fn waits_name_the_holders(failure: &Failure) {
         assert!(!waits.waits_for.is_empty(), "{reason}\n{failure}");
         if let Some((lock, _)) = reason.split_once(".lock at ") {
             assert_eq!(waits.waits_for, [holders[lock]], "{reason}\n{failure}");
-            assert!(reason.contains(": held by ") && reason.contains("took it at "), "{reason}");
+            assert!(reason.contains(": held by ") && reason.contains(", taken at "), "{reason}");
         }
     }
 }

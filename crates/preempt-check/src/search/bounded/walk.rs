@@ -235,8 +235,6 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
         // What the bound kept out may be reached beyond it.
         finding.unreached.clear();
         finding.statistics = Statistics {
-            transitions: self.numbers.transitions,
-            matched: self.numbers.transitions.saturating_sub(states),
             atomic_steps: self.numbers.atomic_steps,
             depth: self.numbers.depth,
             revisits: self.numbers.revisits,
@@ -245,6 +243,7 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
             seconds: budget.elapsed().as_secs_f64(),
             ..finding.statistics
         };
+        finding.statistics.count_arrivals(self.numbers.transitions);
         finding
     }
 }

@@ -156,8 +156,7 @@ impl<S: System + ?Sized, T: Records> Team<'_, S, T> {
             contention.add(part.contention);
         }
         let bytes = self.graph.bytes();
-        numbers.transitions = (edges + 1).max(numbers.states);
-        numbers.matched = numbers.transitions - numbers.states;
+        numbers.count_arrivals(edges + 1);
         numbers.contention = Some(contention);
         numbers.bytes_per_state = bytes as f64 / numbers.states.max(1) as f64;
         numbers.memory_bytes = budget.peak_memory().max(bytes) as u64;

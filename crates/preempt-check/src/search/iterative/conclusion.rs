@@ -51,9 +51,6 @@ impl Conclusion {
         }
         finding.bound = self.bound;
         finding.statistics = Statistics {
-            matched: transitions.saturating_sub(states),
-            // A search that was cut may have stored states and not yet counted their steps.
-            transitions: transitions.max(states),
             depth,
             revisits,
             bytes_per_state: memory as f64 / states.max(1) as f64,
@@ -62,6 +59,7 @@ impl Conclusion {
             per_bound: self.rows,
             ..finding.statistics
         };
+        finding.statistics.count_arrivals(transitions);
         if finding.bound.is_some() || finding.stop.is_some() {
             finding.unreached.clear();
         }

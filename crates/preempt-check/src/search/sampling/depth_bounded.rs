@@ -32,7 +32,7 @@ pub(crate) fn iterative_depth<S: System + ?Sized>(
         explored += finding.statistics.transitions;
         let cut = finding.stop == Some(Stop::Depth) && finding.counterexample.is_none();
         if !cut || depth >= most {
-            finding.statistics.transitions = explored;
+            finding.statistics.count_arrivals(explored);
             return finding;
         }
         depth = depth.saturating_add(step).min(most);

@@ -46,8 +46,7 @@ fn random_restarts(
     let mut finding = search.counters.finish(system, store.len() as u64);
     finding.stop = finding.stop.or(Some(Stop::Sampling));
     finding.unreached.clear();
-    finding.statistics.transitions = taken;
-    finding.statistics.matched = taken.saturating_sub(finding.statistics.states);
+    finding.statistics.count_arrivals(taken + 1);
     finding
 }
 

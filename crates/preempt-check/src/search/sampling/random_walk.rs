@@ -91,8 +91,7 @@ fn random_walk(
     let mut finding = counters.finish(system, store.len() as u64);
     finding.stop = finding.stop.or(Some(Stop::Sampling));
     finding.unreached.clear();
-    finding.statistics.transitions = steps_taken;
-    finding.statistics.matched = steps_taken.saturating_sub(finding.statistics.states);
+    finding.statistics.count_arrivals(steps_taken + 1);
     finding
 }
 

@@ -146,8 +146,7 @@ impl<S: System + ?Sized> Swarm<'_, S> {
 fn add(total: &mut Statistics, one: &Statistics) {
     total.states = total.states.max(one.states);
     total.depth = total.depth.max(one.depth);
-    total.transitions += one.transitions;
-    total.matched += one.matched;
+    total.count_arrivals(total.transitions + one.transitions);
     total.revisits += one.revisits;
     total.errors += one.errors;
     total.memory_bytes += one.memory_bytes;
