@@ -4,7 +4,7 @@ use super::random::{self, Random, properties};
 use super::{assert_no_mistake, models, shared};
 use crate::Card;
 use crate::evaluate::Evaluator;
-use preempt_core::{Claim, Verdict};
+use preempt_core::{Claim, Stop, Verdict};
 use preempt_verify::promela::{
     Backend, Checker, Property, Selection, Settings, beside, read, select,
 };
@@ -85,6 +85,10 @@ fn compare(text: &str, selection: &Selection, seed: u64) -> Compared {
         if device.lock().unwrap_or_else(PoisonError::into_inner).launches <= 1 {
             // The processor was done before it looked whether it should be.
             assert!(max_errors == 1 || here.statistics.states < 20, "{text}");
+            continue;
+        }
+        if memory.is_some() && there.verdict == Verdict::Inconclusive(Stop::Memory) {
+            // More states were looked at for assertions, without the property.
             continue;
         }
         if max_errors == 0 {

@@ -97,6 +97,11 @@ fn random_models_on_small_cards() {
         if !there.notes.is_empty() {
             continue;
         }
+        if there.stop == Some(Stop::Memory) {
+            // The index and the addresses of blocks are too much for the card.
+            assert!(there.statistics.states < here.statistics.states, "seed {seed}:\n{text}");
+            continue;
+        }
         assert_same(&format!("seed {seed}:\n{text}"), &(here, there, launches));
         compared += 1;
         all_moved += u32::from(has_moved);
