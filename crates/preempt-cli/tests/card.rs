@@ -57,12 +57,15 @@ fn without_a_card_one_sentence() {
         return;
     }
     let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/peterson.pml");
-    let found = preempt(&["check", model.to_str().expect("a path"), "--gpu"]);
-    assert_eq!(found.status.code(), Some(2));
-    let said = String::from_utf8_lossy(&found.stderr);
-    assert!(said.contains("--gpu needs a graphics card: there is no driver"), "{said}");
-    assert_eq!(said.trim().lines().count(), 1, "{said}");
-    assert!(found.stdout.is_empty());
+    let model = model.to_str().expect("a path");
+    for property in [&[][..], &["--formula", "[] (_nr_pr < 9)"]] {
+        let found = preempt(&[&["check", model, "--gpu"], property].concat());
+        assert_eq!(found.status.code(), Some(2));
+        let said = String::from_utf8_lossy(&found.stderr);
+        assert!(said.contains("--gpu needs a graphics card: there is no driver"), "{said}");
+        assert_eq!(said.trim().lines().count(), 1, "{said}");
+        assert!(found.stdout.is_empty());
+    }
 }
 
 /// What a card cannot do is refused before one is looked for.

@@ -112,7 +112,7 @@ fn random_models_on_small_cards() {
 
 /// The same by preemptions, whose tables grow as well.
 #[test]
-fn rows_on_small_cards() {
+fn random_models_by_preemptions_on_small_cards() {
     let count = std::env::var("PREEMPT_CARD_MODELS").ok().and_then(|text| text.parse().ok());
     let (mut compared, mut all_moved) = (0, 0);
     for seed in 0..count.unwrap_or(200) {
