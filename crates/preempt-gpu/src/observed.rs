@@ -13,6 +13,8 @@ pub(crate) type Both<'a> = Product<'a, dyn System + 'a, dyn Property + 'a>;
 /// An automaton with more entries than this stays with the processor, as does one with more states than a byte has values.
 const MOST_ENTRIES: usize = 1 << 14;
 const MOST_STATES: usize = 256;
+/// So many moves at a time are counted in a byte.
+const MOST_MOVES: usize = 255;
 
 /// An automaton as a table.
 pub(crate) struct Observer {
@@ -82,6 +84,9 @@ fn table(
             property.moves(state, &mut holds, &mut |taken| found.push(taken));
             if let Some(proposition) = further {
                 return Ok(Attempt::Reads(proposition));
+            }
+            if found.len() > MOST_MOVES {
+                return Err("the automaton of the property has too many moves".into());
             }
             let mut moves = MonitorMoves::default();
             for taken in found {

@@ -13,7 +13,7 @@ use preempt_check::{Budget, Progress};
 use preempt_core::{BoundRow, Stop};
 use preempt_native::card::{
     COUNTERS, CardCode, Counter, DEADLOCKS, EXPAND, FIELDS, Field, GROUP_WORDS, GROUPS, MARKS,
-    REBUILD, RECORD_BYTES, SEEK,
+    PENDING_BYTES, REBUILD, RECORD_BYTES, SEEK,
 };
 
 /// Slots of the first index; few in tests, so that it grows.
@@ -80,7 +80,9 @@ pub(crate) struct Search<'d, D: Device> {
     /// Bytes that may be taken on the card.
     budget: u64,
     arena: Arena,
-    /// There is a bit for so many numbers.
+    /// Bytes of a state's number beside the state, where preemptions are counted.
+    beside: u64,
+    /// So many numbers have these, and a bit.
     numbers: u64,
     slots: u64,
     /// So many slots leave the arena as it is.
@@ -130,8 +132,6 @@ impl<'d, D: Device> Search<'d, D> {
         let most = sizes().take_while(|slots| 8 * slots <= memory).last().unwrap_or(0);
         let numbers = most / 4 * 3;
         let dead_bytes = numbers.div_ceil(32) * 4;
-        // What is known of preemptions stays beside the states.
-        let outside = if code.counts { 0 } else { outside };
         let most_blocks = blocks_in(outside, stride, numbers);
         let budget = memory.saturating_sub(dead_bytes + 8 * most_blocks);
         let (capacity, most_slots) = fit(budget, stride + beside);
@@ -145,7 +145,8 @@ impl<'d, D: Device> Search<'d, D> {
             stride,
             budget,
             arena,
-            numbers,
+            beside,
+            numbers: if code.counts { capacity } else { numbers },
             slots,
             most_slots,
             block: [0; FIELDS],
@@ -167,8 +168,10 @@ impl<'d, D: Device> Search<'d, D> {
             search.block[field as usize] = search.allocate(bytes, fill)?;
         }
         if code.counts {
-            search.block[Field::Records as usize] = search.allocate(8 * capacity, None)?;
-            search.block[Field::Pending as usize] = search.allocate(4 * capacity, Some(0))?;
+            let records = (RECORD_BYTES - PENDING_BYTES) * capacity;
+            search.block[Field::Records as usize] = search.allocate(records, None)?;
+            let pending = PENDING_BYTES * capacity;
+            search.block[Field::Pending as usize] = search.allocate(pending, Some(0))?;
             let record = code.first_record(MARKS[0]).to_le_bytes();
             search.device.write(search.block[Field::Records as usize], &record)?;
         }
@@ -250,8 +253,7 @@ impl<'d, D: Device> Search<'d, D> {
     }
 
     pub(crate) fn memory(&self) -> u64 {
-        let beside = if self.block[Field::Records as usize] == 0 { 0 } else { RECORD_BYTES };
-        self.given() * (self.stride + beside) + 8 * self.slots
+        self.given() * (self.stride + self.beside) + 8 * self.slots
     }
 
     /// How far the search is, the first of the states that wait being this one.
@@ -283,7 +285,7 @@ impl<'d, D: Device> Search<'d, D> {
             self.grow()?;
         }
         if 4 * next > 3 * self.slots {
-            return match self.grow_beyond(budget)? {
+            return match self.rearrange(2 * self.slots, budget)? {
                 // Until it is full there is no need.
                 Some(Stop::Memory) => Ok(None),
                 stop => Ok(stop),
@@ -294,18 +296,38 @@ impl<'d, D: Device> Search<'d, D> {
 
     /// Puts all states into an index that is twice as large.
     fn grow(&mut self) -> Result<(), Trouble> {
-        let old = self.block[Field::Index as usize];
-        self.device.free(old);
-        self.allocated.retain(|address| *address != old);
-        self.slots *= 2;
+        self.free(Field::Index);
+        self.index(2 * self.slots)
+    }
+
+    /// Puts all states into an index of so many slots; the one before was given back.
+    fn index(&mut self, slots: u64) -> Result<(), Trouble> {
+        self.slots = slots;
         self.block[Field::Index as usize] = self.allocate(8 * self.slots, Some(0))?;
         self.block[Field::Mask as usize] = self.slots - 1;
         self.run(REBUILD, 0, self.given())
     }
 
-    /// The same with memory that the states had, all of which leave the card; gives why it cannot be.
-    fn grow_beyond(&mut self, budget: &mut Budget<'_>) -> Result<Option<Stop>, Trouble> {
-        let rest = self.budget.saturating_sub(16 * self.slots);
+    /// Gives back the memory that a word of the block says.
+    fn free(&mut self, field: Field) {
+        let address = self.block[field as usize];
+        self.device.free(address);
+        self.allocated.retain(|other| *other != address);
+    }
+
+    /// Takes more memory for a table with so many bytes for each number.
+    fn lengthen(&mut self, field: Field, each: u64) -> Result<(), Trouble> {
+        let new = self.allocate(each * self.numbers, Some(0))?;
+        self.device.copy(self.block[field as usize], new, each * self.given())?;
+        self.free(field);
+        self.block[field as usize] = new;
+        Ok(())
+    }
+
+    /// Has all states leave the card and shares its memory out anew, with so many slots; gives why that cannot be.
+    fn rearrange(&mut self, slots: u64, budget: &mut Budget<'_>) -> Result<Option<Stop>, Trouble> {
+        let numbers = if self.beside > 0 { slots / 4 * 3 } else { self.numbers };
+        let rest = self.budget.saturating_sub(8 * slots + self.beside * numbers);
         let room = rest / self.stride;
         if rest < self.budget / LEAST_FOR_STATES || room < 2 || !self.arena.may_move() {
             return Ok(Some(Stop::Memory));
@@ -320,17 +342,16 @@ impl<'d, D: Device> Search<'d, D> {
             return Ok(Some(Stop::Memory));
         }
         self.arena.release(self.device);
-        self.most_slots = 2 * self.slots;
-        // The old index is given back before the new one is taken, and the arena takes what is left.
-        let old = self.block[Field::Index as usize];
-        self.device.free(old);
-        self.allocated.retain(|address| *address != old);
+        self.free(Field::Index);
+        if self.beside > 0 {
+            self.numbers = numbers;
+            self.lengthen(Field::Records, RECORD_BYTES - PENDING_BYTES)?;
+            self.lengthen(Field::Pending, PENDING_BYTES)?;
+        }
         self.arena.take(self.device, room)?;
         self.place_arena();
-        self.slots *= 2;
-        self.block[Field::Index as usize] = self.allocate(8 * self.slots, Some(0))?;
-        self.block[Field::Mask as usize] = self.slots - 1;
-        self.run(REBUILD, 0, self.given())?;
+        self.most_slots = slots;
+        self.index(slots)?;
         Ok(None)
     }
 
@@ -339,17 +360,20 @@ impl<'d, D: Device> Search<'d, D> {
         if self.counter(Counter::Next) <= self.capacity() {
             return match self.slots < self.most_slots {
                 true => self.grow().map(|()| None),
-                false => self.grow_beyond(budget),
+                false => self.rearrange(2 * self.slots, budget),
             };
         }
-        if !self.arena.may_move() || self.capacity() == self.numbers {
+        let given = self.given();
+        self.counters[Counter::Next as usize] = given;
+        if given == self.numbers {
+            let is_enough = self.numbers < self.slots / 4 * 3;
+            return self.rearrange(if is_enough { self.slots } else { 2 * self.slots }, budget);
+        }
+        if !self.arena.may_move() {
             return Ok(Some(Stop::Memory));
         }
-        let given = self.given();
         let on_card = given - self.arena.moved();
-        let stop = self.move_out(on_card.div_ceil(2), budget)?;
-        self.counters[Counter::Next as usize] = given;
-        Ok(stop)
+        self.move_out(on_card.div_ceil(2), budget)
     }
 
     /// Expands a range of states; `None` if all went well.

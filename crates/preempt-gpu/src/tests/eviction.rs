@@ -1,7 +1,7 @@
 //! A card that is too small for the states: the others lie in the machine's memory, and nothing else changes.
 
 use super::random::{self, Random};
-use super::{assert_same, interpreter, options, shared};
+use super::{assert_same, counted, interpreter, options, shared};
 use crate::Card;
 use crate::evaluate::Evaluator;
 use preempt_check::{Budget, Finding, Options, RemoteSearch, search_here};
@@ -97,10 +97,54 @@ fn random_models_on_small_cards() {
         if !there.notes.is_empty() {
             continue;
         }
+        if there.stop == Some(Stop::Memory) {
+            // The index and the addresses of blocks are too much for the card.
+            assert!(there.statistics.states < here.statistics.states, "seed {seed}:\n{text}");
+            continue;
+        }
         assert_same(&format!("seed {seed}:\n{text}"), &(here, there, launches));
         compared += 1;
         all_moved += u32::from(has_moved);
     }
     println!("{compared} models, {all_moved} of them too large for their cards");
     assert!(compared > 10 && 2 * all_moved > compared);
+}
+
+/// The same by preemptions, whose tables grow as well.
+#[test]
+fn random_models_by_preemptions_on_small_cards() {
+    let count = std::env::var("PREEMPT_CARD_MODELS").ok().and_then(|text| text.parse().ok());
+    let (mut compared, mut all_moved) = (0, 0);
+    for seed in 0..count.unwrap_or(200) {
+        let text = random::make(&mut Random::new(seed), None).text();
+        let Some(reference) = interpreter(&text) else { continue };
+        let Ok(native) = Native::new(&reference) else { continue };
+        let first = native.initial(&mut Vec::new());
+        let here = search_here(&native, &options(), &mut Budget::unlimited().states(300));
+        if first != Outcome::Done || here.stop.is_some() || here.statistics.states < 24 {
+            continue;
+        }
+        // Room for an index of twice as many slots as needed, for what lies beside so many states, for few states, and for blocks.
+        let memory = 34 * here.statistics.states.next_power_of_two() * 8 / 7 + 900;
+        for options in counted() {
+            let here = search_here(&native, &options, &mut Budget::unlimited());
+            let (mut there, launches) = on_card(&text, seed, memory, usize::MAX, &options);
+            let has_moved = moved(&mut there);
+            if !there.notes.is_empty() || launches <= 1 {
+                continue;
+            }
+            let rows = |finding: &Finding| finding.statistics.per_bound.clone();
+            if there.stop == Some(Stop::Memory) {
+                // The index and the addresses of blocks are too much for the card.
+                assert!(rows(&here).starts_with(&rows(&there)), "seed {seed}:\n{text}");
+                continue;
+            }
+            assert_eq!(rows(&here), rows(&there), "seed {seed}:\n{text}");
+            assert_eq!((here.stop, here.bound), (there.stop, there.bound), "seed {seed}:\n{text}");
+            compared += 1;
+            all_moved += u32::from(has_moved);
+        }
+    }
+    println!("{compared} searches, {all_moved} of them too large for their cards");
+    assert!(compared > 20 && 3 * all_moved > compared);
 }

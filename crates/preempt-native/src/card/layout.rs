@@ -53,6 +53,8 @@ pub const MARKS: [u64; 2] = [1 << 31, 1 << 63];
 pub(super) const MOST_MOVERS: u32 = 30;
 /// Bytes beside a state, where preemptions are counted.
 pub const RECORD_BYTES: u64 = 12;
+/// So many of them are about what is not in its record yet.
+pub const PENDING_BYTES: u64 = 4;
 /// Successors are compared with the target, not inserted.
 pub const SEEK: u64 = 1;
 /// States in which nothing can move are mistakes unless every process may end where it is.

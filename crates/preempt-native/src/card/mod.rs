@@ -16,7 +16,7 @@ mod tables;
 
 pub use layout::{
     COMMIT, COUNTERS, Counter, DEADLOCKS, EXPAND, FIELDS, Field, GROUP_WORDS, GROUPS, MARKS, PEEK,
-    REBUILD, RECORD_BYTES, REST, SEEK,
+    PENDING_BYTES, REBUILD, RECORD_BYTES, REST, SEEK,
 };
 
 pub use monitor::{Monitor, MonitorMoves};
