@@ -8,7 +8,7 @@ use preempt_core::{Claim, Stop, Verdict};
 use preempt_verify::promela::{
     Backend, Checker, Property, Selection, Settings, beside, read, select,
 };
-use preempt_verify::{Control, Reduction, Request, Search};
+use preempt_verify::{Control, Preemptions, Reduction, Request, Search};
 use std::sync::{Arc, PoisonError};
 
 /// More states than this take the evaluator too long.
@@ -212,4 +212,31 @@ fn automata_of_all_kinds() {
             }
         }
     }
+}
+
+/// A bound on preemptions and a property together are for the processor, and the answer says so.
+#[test]
+fn a_bound_and_a_property_are_left_to_the_processor() {
+    let text = "byte x; active [2] proctype up() { do :: x < 3 -> x++ :: x > 2 -> break od }";
+    let mut model = read("model.pml", text).expect("a model");
+    let property = select(&mut model, &formula("[] (x < 9)")).expect("a formula")[0];
+    let (settings, control) = (&Settings::default(), &Control::new());
+    let plain = Request {
+        preemptions: Preemptions::Iterate { last: None },
+        reduction: Reduction::None,
+        ..Request::default()
+    };
+    let interpreter = beside(&model, settings, property, control).expect("a model");
+    let card = Card { few: 1, ..Card::new(shared(Evaluator::new(1, 1 << 26)), interpreter, None) };
+    let request = Request { elsewhere: Some(Arc::new(card)), ..plain.clone() };
+    let claim = |request: &Request| {
+        let checker = Checker { model: &model, settings, request, control };
+        checker.check(property).expect("a claim").claim
+    };
+    let (here, there) = (claim(&plain), claim(&request));
+    assert!(
+        there.notes.iter().any(|note| note.contains("preemptions are counted, and a property"))
+    );
+    assert_eq!(here.sentence, there.sentence);
+    assert_eq!(here.statistics.per_bound, there.statistics.per_bound);
 }
