@@ -56,101 +56,159 @@ struct Node {
 
 /// The graph around the end of a walk.
 pub(crate) fn around(system: &dyn System, walk: &Walk, what: &Around<'_>) -> Value {
-    let mut nodes: Vec<Node> = Vec::new();
-    let mut edges: Vec<(usize, usize, String)> = Vec::new();
-    let mut drawn: HashSet<(usize, usize, String)> = HashSet::new();
-    // States by bytes, and nodes by what they are merged by.
-    let (mut known, mut merged) = (HashMap::new(), HashMap::<String, usize>::new());
-    let mut queue: Vec<(Vec<u8>, usize, usize, Vec<u32>)> = Vec::new();
-    let mut full = false;
-    let here = walk.state();
-    let mut number_of = |state: &[u8], level: usize, choices: &[u32], nodes: &mut Vec<Node>| {
-        // Another label may be one that is drawn already; without merging every state has its own.
-        if nodes.len() >= MOST_STATES && what.merge.is_empty() {
-            return None;
-        }
-        let label = label(system, here, state, what.merge, level == 0);
-        if !what.merge.is_empty()
-            && let Some(&node) = merged.get(&label)
-        {
-            nodes[node].marked |= what.marked.contains(state);
-            return Some(node);
-        }
-        if nodes.len() >= MOST_STATES {
-            return None;
-        }
-        merged.insert(label.clone(), nodes.len());
-        nodes.push(Node {
-            label,
-            level,
-            error: false,
-            marked: what.marked.contains(state),
-            transient: system.is_transient(state),
-            choices: choices.to_vec(),
-        });
-        Some(nodes.len() - 1)
-    };
-    if let Some(first) = number_of(here, 0, &[], &mut nodes) {
-        known.insert(here.to_vec(), first);
-        queue.push((here.to_vec(), first, 0, Vec::new()));
-    }
-    let (mut at, mut enabled) = (0, Enabled::new());
-    let (begun, mut told, mut bytes) = (Instant::now(), Instant::now(), 0);
-    let limits = &what.limits;
-    while at < queue.len() && bytes < MOST_BYTES {
+    let mut found = Found::new(system, walk, what);
+    found.arrive(walk.state().to_vec(), 0, &[], None);
+    let (begun, mut told) = (Instant::now(), Instant::now());
+    let (mut at, limits) = (0, &what.limits);
+    while at < found.queue.len() && found.bytes < MOST_BYTES {
         if begun.elapsed() > limits.time || limits.cancel.load(Ordering::Relaxed) {
             break;
         }
         if told.elapsed() > TELL_EVERY {
             told = Instant::now();
-            (limits.progress)(at, nodes.len());
+            (limits.progress)(at, found.nodes.len());
         }
-        let (mut state, from, level, choices) = std::mem::take(&mut queue[at]);
+        let item = std::mem::take(&mut found.queue[at]);
         at += 1;
-        enabled.clear();
-        if walk.broken().is_none() {
-            system.enabled(&mut state, &mut enabled);
-        }
-        nodes[from].error |= enabled.is_empty() && !system.is_valid_end(&state);
-        if level >= what.levels {
-            continue;
-        }
-        for (choice, step) in enabled.steps().iter().enumerate() {
-            let mut next = state.clone();
-            let outcome = system.apply(&mut next, *step);
-            if let Outcome::Broken(_) = outcome {
-                nodes[from].error = true;
-                continue;
-            }
-            system.enabled(&mut next, &mut Enabled::new());
-            let to = match known.get(&next) {
-                Some(&to) => to,
-                None => {
-                    let way: Vec<u32> = choices.iter().copied().chain([choice as u32]).collect();
-                    let Some(to) = number_of(&next, level + 1, &way, &mut nodes) else {
-                        full = true;
-                        continue;
-                    };
-                    bytes += 2 * next.len() + 4 * way.len();
-                    known.insert(next.clone(), to);
-                    queue.push((next, to, level + 1, way));
-                    to
-                }
-            };
-            nodes[to].error |= matches!(outcome, Outcome::Violated(_));
-            let is_loop = from == to && !what.merge.is_empty();
-            let (_, _, text) = system.describe(&state, *step);
-            let text = format!("{}: {text}", system.process_name(&state, step.process));
-            if !is_loop && drawn.insert((from, to, text.clone())) {
-                edges.push((from, to, text));
-            }
-        }
+        found.expand(item);
     }
-    full |= at < queue.len();
-    let mut picture = draw(&walk.choices()[what.kept..], nodes, edges, full);
+    let full = found.full || at < found.queue.len();
+    let mut picture = draw(&walk.choices()[what.kept..], found.nodes, found.edges, full);
     picture["looked_at"] = json!(at);
     picture["cancelled"] = json!(limits.cancel.load(Ordering::Relaxed));
     picture
+}
+
+/// A state whose steps are to be looked at: its bytes, its node, how far it is, and the choices that lead to it.
+#[derive(Default)]
+struct Item {
+    state: Vec<u8>,
+    node: usize,
+    level: usize,
+    choices: Vec<u32>,
+}
+
+/// The graph as far as it was explored.
+struct Found<'a> {
+    system: &'a dyn System,
+    walk: &'a Walk,
+    what: &'a Around<'a>,
+    nodes: Vec<Node>,
+    edges: Vec<(usize, usize, String)>,
+    drawn: HashSet<(usize, usize, String)>,
+    /// Nodes by the bytes of states.
+    known: HashMap<Vec<u8>, usize>,
+    /// Nodes by what states are merged by.
+    merged: HashMap<String, usize>,
+    queue: Vec<Item>,
+    bytes: usize,
+    /// There was no room for some state.
+    full: bool,
+    enabled: Enabled,
+}
+
+impl<'a> Found<'a> {
+    fn new(system: &'a dyn System, walk: &'a Walk, what: &'a Around<'a>) -> Self {
+        Found {
+            system,
+            walk,
+            what,
+            nodes: Vec::new(),
+            edges: Vec::new(),
+            drawn: HashSet::new(),
+            known: HashMap::new(),
+            merged: HashMap::new(),
+            queue: Vec::new(),
+            bytes: 0,
+            full: false,
+            enabled: Enabled::new(),
+        }
+    }
+
+    /// The node of a state, so far from the present one, behind these choices and then `choice`; `None` if there is no room for it.
+    fn arrive(
+        &mut self,
+        state: Vec<u8>,
+        level: usize,
+        before: &[u32],
+        choice: Option<u32>,
+    ) -> Option<usize> {
+        if let Some(&node) = self.known.get(&state) {
+            return Some(node);
+        }
+        let choices: Vec<u32> = before.iter().copied().chain(choice).collect();
+        let Some(node) = self.node_of(&state, level, &choices) else {
+            self.full = true;
+            return None;
+        };
+        self.bytes += 2 * state.len() + 4 * choices.len();
+        self.known.insert(state.clone(), node);
+        self.queue.push(Item { state, node, level, choices });
+        Some(node)
+    }
+
+    /// The node of a new state: one that is drawn already, if they are merged, or a new one.
+    fn node_of(&mut self, state: &[u8], level: usize, choices: &[u32]) -> Option<usize> {
+        let what = self.what;
+        // Another label may be one that is drawn already; without merging every state has its own.
+        if self.nodes.len() >= MOST_STATES && what.merge.is_empty() {
+            return None;
+        }
+        let label = label(self.system, self.walk.state(), state, what.merge, level == 0);
+        if !what.merge.is_empty()
+            && let Some(&node) = self.merged.get(&label)
+        {
+            self.nodes[node].marked |= what.marked.contains(state);
+            return Some(node);
+        }
+        if self.nodes.len() >= MOST_STATES {
+            return None;
+        }
+        self.merged.insert(label.clone(), self.nodes.len());
+        self.nodes.push(Node {
+            label,
+            level,
+            error: false,
+            marked: what.marked.contains(state),
+            transient: self.system.is_transient(state),
+            choices: choices.to_vec(),
+        });
+        Some(self.nodes.len() - 1)
+    }
+
+    /// Draws the steps of a state.
+    fn expand(&mut self, item: Item) {
+        let (system, from) = (self.system, item.node);
+        let mut state = item.state;
+        let mut enabled = std::mem::take(&mut self.enabled);
+        enabled.clear();
+        if self.walk.broken().is_none() {
+            system.enabled(&mut state, &mut enabled);
+        }
+        self.nodes[from].error |= enabled.is_empty() && !system.is_valid_end(&state);
+        let steps = if item.level < self.what.levels { enabled.steps() } else { &[] };
+        for (choice, step) in steps.iter().enumerate() {
+            let mut next = state.clone();
+            let outcome = system.apply(&mut next, *step);
+            if let Outcome::Broken(_) = outcome {
+                self.nodes[from].error = true;
+                continue;
+            }
+            system.enabled(&mut next, &mut Enabled::new());
+            let choice = Some(choice as u32);
+            let Some(to) = self.arrive(next, item.level + 1, &item.choices, choice) else {
+                continue;
+            };
+            self.nodes[to].error |= matches!(outcome, Outcome::Violated(_));
+            let is_loop = from == to && !self.what.merge.is_empty();
+            let (_, _, text) = system.describe(&state, *step);
+            let text = format!("{}: {text}", system.process_name(&state, step.process));
+            if !is_loop && self.drawn.insert((from, to, text.clone())) {
+                self.edges.push((from, to, text));
+            }
+        }
+        self.enabled = enabled;
+    }
 }
 
 /// What is written into a state: the merged variables, or what differs from the present state.
