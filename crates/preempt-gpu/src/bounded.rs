@@ -10,7 +10,7 @@
 //! bound.
 
 use crate::device::{Device, Trouble};
-use crate::search::{Buckets, End, Found, MOST_AT_ONCE, Search, Wanted};
+use crate::search::{Buckets, End, Found, Search, Wanted};
 use preempt_check::{Budget, Finding, Options, Preemptions, search_here};
 use preempt_core::{BoundRow, System};
 use preempt_native::card::{COMMIT, CardCode, Counter, Field, MARKS, PEEK, REST};
@@ -98,7 +98,7 @@ impl<D: Device> Search<'_, D> {
             if let Some(stop) = self.make_room(budget)? {
                 return Ok(Some(End::Limit(stop)));
             }
-            let end = states.end.min(first + MOST_AT_ONCE);
+            let end = states.end.min(first + self.at_once);
             if let Some(end) = self.expand(round.code, (first, end), budget)? {
                 return Ok(Some(end));
             }

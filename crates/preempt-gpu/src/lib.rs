@@ -1,7 +1,7 @@
 //! Searches on a graphics card: the same model, the same states, the same counts as on the processor.
 //!
 //! [`Card`] makes the searches of a check ([`RemoteSearch`]). It begins on the processor, where a small model is finished before
-//! a card has woken up; then the states move over. `search.rs` is the search, `bounded.rs` the one by preemptions, `arena.rs` where the
+//! a card has woken up; then the states move over. `search.rs` is the search (`search/room.rs` how memory is shared out), `bounded.rs` the one by preemptions, `arena.rs` where the
 //! states lie, `observed.rs` what a property beside the model becomes, `device.rs` what is asked of a card, and `driver.rs` the card.
 //! The kernel comes from [`preempt_native::card`], and in tests an evaluator of its text takes the card's place.
 

@@ -6,6 +6,8 @@
 //! **Invariant:** a range of states can be expanded again: successors that are known stay so. Where there was no room on
 //! the way, the index is made larger or older states leave the card, the counters are put back, and the range is expanded again.
 
+mod room;
+
 use crate::arena::{Arena, blocks_in};
 use crate::device::{Device, Trouble};
 use crate::observed::Form;
@@ -15,13 +17,16 @@ use preempt_native::card::{
     COUNTERS, CardCode, Counter, DEADLOCKS, EXPAND, FIELDS, Field, GROUP_WORDS, GROUPS, MARKS,
     PENDING_BYTES, REBUILD, RECORD_BYTES, SEEK,
 };
+use std::time::{Duration, Instant};
 
 /// Slots of the first index; few in tests, so that it grows.
 const FIRST_SLOTS: u64 = if cfg!(test) { 16 } else { 1 << 20 };
-/// The index leaves one part of so many to the states, however many others lie in the machine's memory.
-const LEAST_FOR_STATES: u64 = 8;
-/// So many states are expanded in one go, so that limits are kept within a second.
-pub(crate) const MOST_AT_ONCE: u64 = if cfg!(test) { 64 } else { 1 << 24 };
+/// So many states are expanded in one go at most, and at first.
+const MOST_AT_ONCE: u64 = if cfg!(test) { 64 } else { 1 << 24 };
+const FIRST_AT_ONCE: u64 = if cfg!(test) { 16 } else { 1 << 20 };
+/// More are, or fewer, where that takes less time or more than this, so that limits are kept within a second.
+const SHORT: Duration = Duration::from_millis(100);
+const LONG: Duration = Duration::from_millis(400);
 
 /// What to count as a mistake.
 pub(crate) struct Wanted {
@@ -91,6 +96,8 @@ pub(crate) struct Search<'d, D: Device> {
     block_at: u64,
     pub(crate) counters: Vec<u64>,
     allocated: Vec<u64>,
+    /// So many states are expanded in one go.
+    pub(crate) at_once: u64,
     /// The first number of each level.
     levels: Vec<u64>,
 }
@@ -153,6 +160,7 @@ impl<'d, D: Device> Search<'d, D> {
             block_at: 0,
             counters: vec![0; COUNTERS],
             allocated: Vec::new(),
+            at_once: FIRST_AT_ONCE,
             levels: vec![0],
         };
         search.block_at = search.allocate(8 * FIELDS as u64, None)?;
@@ -268,114 +276,6 @@ impl<'d, D: Device> Search<'d, D> {
         }
     }
 
-    /// Has so many of the oldest states leave the card; gives why they do not.
-    fn move_out(&mut self, count: u64, budget: &mut Budget<'_>) -> Result<Option<Stop>, Trouble> {
-        let (next, progress) = (self.given(), self.progress(self.given()));
-        let limit = &mut |outside| budget.check(Progress { memory: outside as usize, ..progress });
-        let stop = self.arena.move_out(self.device, (count, next), limit)?;
-        self.place_arena();
-        Ok(stop)
-    }
-
-    /// Has the index less than half full, so that most searches in it are short; or three quarters, where a larger one takes room
-    /// from the states. Gives why the search ends.
-    pub(crate) fn make_room(&mut self, budget: &mut Budget<'_>) -> Result<Option<Stop>, Trouble> {
-        let next = self.given();
-        while 2 * next > self.slots && self.slots < self.most_slots {
-            self.grow()?;
-        }
-        if 4 * next > 3 * self.slots {
-            return match self.rearrange(2 * self.slots, budget)? {
-                // Until it is full there is no need.
-                Some(Stop::Memory) => Ok(None),
-                stop => Ok(stop),
-            };
-        }
-        Ok(None)
-    }
-
-    /// Puts all states into an index that is twice as large.
-    fn grow(&mut self) -> Result<(), Trouble> {
-        self.free(Field::Index);
-        self.index(2 * self.slots)
-    }
-
-    /// Puts all states into an index of so many slots; the one before was given back.
-    fn index(&mut self, slots: u64) -> Result<(), Trouble> {
-        self.slots = slots;
-        self.block[Field::Index as usize] = self.allocate(8 * self.slots, Some(0))?;
-        self.block[Field::Mask as usize] = self.slots - 1;
-        self.run(REBUILD, 0, self.given())
-    }
-
-    /// Gives back the memory that a word of the block says.
-    fn free(&mut self, field: Field) {
-        let address = self.block[field as usize];
-        self.device.free(address);
-        self.allocated.retain(|other| *other != address);
-    }
-
-    /// Takes more memory for a table with so many bytes for each number.
-    fn lengthen(&mut self, field: Field, each: u64) -> Result<(), Trouble> {
-        let new = self.allocate(each * self.numbers, Some(0))?;
-        self.device.copy(self.block[field as usize], new, each * self.given())?;
-        self.free(field);
-        self.block[field as usize] = new;
-        Ok(())
-    }
-
-    /// Has all states leave the card and shares its memory out anew, with so many slots; gives why that cannot be.
-    fn rearrange(&mut self, slots: u64, budget: &mut Budget<'_>) -> Result<Option<Stop>, Trouble> {
-        let numbers = if self.beside > 0 { slots / 4 * 3 } else { self.numbers };
-        let rest = self.budget.saturating_sub(8 * slots + self.beside * numbers);
-        let room = rest / self.stride;
-        if rest < self.budget / LEAST_FOR_STATES || room < 2 || !self.arena.may_move() {
-            return Ok(Some(Stop::Memory));
-        }
-        let on_card = self.given() - self.arena.moved();
-        if on_card > 0
-            && let Some(stop) = self.move_out(on_card, budget)?
-        {
-            return Ok(Some(stop));
-        }
-        if self.arena.moved() < self.given() {
-            return Ok(Some(Stop::Memory));
-        }
-        self.arena.release(self.device);
-        self.free(Field::Index);
-        if self.beside > 0 {
-            self.numbers = numbers;
-            self.lengthen(Field::Records, RECORD_BYTES - PENDING_BYTES)?;
-            self.lengthen(Field::Pending, PENDING_BYTES)?;
-        }
-        self.arena.take(self.device, room)?;
-        self.place_arena();
-        self.most_slots = slots;
-        self.index(slots)?;
-        Ok(None)
-    }
-
-    /// Makes room where there was none for some state; gives why it cannot be.
-    fn make_more_room(&mut self, budget: &mut Budget<'_>) -> Result<Option<Stop>, Trouble> {
-        if self.counter(Counter::Next) <= self.capacity() {
-            return match self.slots < self.most_slots {
-                true => self.grow().map(|()| None),
-                false => self.rearrange(2 * self.slots, budget),
-            };
-        }
-        let given = self.given();
-        self.counters[Counter::Next as usize] = given;
-        if given == self.numbers {
-            let is_enough = self.numbers < self.slots / 4 * 3;
-            return self.rearrange(if is_enough { self.slots } else { 2 * self.slots }, budget);
-        }
-        if !self.arena.may_move() {
-            return Ok(Some(Stop::Memory));
-        }
-        let on_card = given - self.arena.moved();
-        self.move_out(on_card.div_ceil(2), budget)
-    }
-
     /// Expands a range of states; `None` if all went well.
     pub(crate) fn expand(
         &mut self,
@@ -385,7 +285,13 @@ impl<'d, D: Device> Search<'d, D> {
     ) -> Result<Option<End>, Trouble> {
         loop {
             let before = self.counters.clone();
+            let begin = Instant::now();
             self.run(EXPAND, first, end)?;
+            self.at_once = match begin.elapsed() {
+                taken if taken > LONG => (self.at_once / 2).max(1),
+                taken if taken < SHORT => (self.at_once * 2).min(MOST_AT_ONCE),
+                _ => self.at_once,
+            };
             self.read_counters()?;
             let mut trouble = [0; 4];
             let tables = self.device.symbol(code.trouble.0)?;
@@ -471,7 +377,7 @@ impl<'d, D: Device> Search<'d, D> {
                 if let Some(stop) = self.make_room(budget)? {
                     return Ok(End::Limit(stop));
                 }
-                let end = level_end.min(first + MOST_AT_ONCE);
+                let end = level_end.min(first + self.at_once);
                 if let Some(reason) = self.expand(code, (first, end), budget)? {
                     return Ok(reason);
                 }

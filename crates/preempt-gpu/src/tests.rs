@@ -302,6 +302,23 @@ fn long_states_are_whole() {
     }
 }
 
+/// A process type with many control states, also where it waits for messages and inside sequences.
+#[test]
+fn process_types_with_many_control_states() {
+    let line = |at: u32| match at % 4 {
+        0 => format!("x = (x + {at}) % 3; "),
+        1 => format!("c!{at}; c?y; "),
+        2 => format!("atomic {{ x > 0 -> x = 0; y = {at} }}; "),
+        _ => "if :: x = 1 :: y > 3 -> x = 2 fi; ".into(),
+    };
+    let body: String = (0..40).map(line).collect();
+    let source = format!(
+        "byte x, y; chan c = [1] of {{ byte }}; active proctype p() {{ {body} }} active proctype q() {{ x = 2; y = 1 }}"
+    );
+    let make = || interpreter(&source).expect("a model");
+    assert_same("many control states", &both(make, 1, 1 << 26));
+}
+
 /// A step that takes too long for limits to be kept is left to the processor.
 #[test]
 fn a_very_long_step_needs_the_processor() {
