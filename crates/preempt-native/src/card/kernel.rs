@@ -333,9 +333,25 @@ impl Kernel<'_> {
 
     /// The kernel itself.
     pub(super) fn entry(&self, insert: &Callee) -> String {
-        let Kernel { stride, most_headers, growth, globals_end, .. } = *self;
-        let waiting = self.most_waiting;
-        let mut text = format!(
+        let mut text = String::new();
+        self.declare(&mut text);
+        self.load_parameters(&mut text);
+        self.take_state(&mut text, insert);
+        self.expand_process(&mut text);
+        self.judge_successor(&mut text);
+        self.arrive(&mut text, insert);
+        self.end_round(&mut text, insert);
+        self.judge_end(&mut text);
+        self.next_item(&mut text);
+        finish(&mut text);
+        text
+    }
+
+    /// The head of the kernel, its memory and registers.
+    fn declare(&self, text: &mut String) {
+        let Kernel { stride, most_headers, growth, most_waiting: waiting, .. } = *self;
+        let _ = write!(
+            text,
             ".visible .entry expand(.param .u64 parameters)\n{{\n\
              \t.local .align 16 .b8 current_bytes[{stride}];\n\t.local .align 16 .b8 copies[{}];\n\
              \t.local .align 16 .b8 header_bytes[{}];\n\t.local .align 16 .b8 work_bytes[{}];\n",
@@ -358,6 +374,11 @@ impl Kernel<'_> {
              \t.reg .b32 pid, alone, all, found, timeout, at, type, narrow, bits, alive, reach, flags, seek, result, transition, partner, depth, inner, nothing, length, counted;\n\
              \t.reg .b32 %r<4>;\n\t.reg .pred test, %p<4>;\n",
         );
+    }
+
+    /// What the block of parameters says.
+    fn load_parameters(&self, text: &mut String) {
+        let Kernel { stride, most_waiting: waiting, .. } = *self;
         for (name, local) in [
             ("current", "current_bytes"),
             ("copies_at", "copies"),
@@ -396,7 +417,11 @@ impl Kernel<'_> {
         if self.counts {
             text.push_str(&bounded::parameters());
         }
-        // The next state of the level.
+    }
+
+    /// The next state of the level, and the next move of a property beside it.
+    fn take_state(&self, text: &mut String, insert: &Callee) {
+        let Kernel { stride, globals_end, .. } = *self;
         text.push_str(NEXT_NUMBER);
         if self.counts {
             text.push_str(&bounded::is_open());
@@ -407,17 +432,21 @@ impl Kernel<'_> {
         if self.counts {
             text.push_str(&bounded::before_movers(globals_end));
             let _ = writeln!(text, "\tst.b64 [work+{}], copies_at;", Workspace::OUT);
-            self.dispatch(&mut text, "MOVER");
+            self.dispatch(text, "MOVER");
             text.push_str(&bounded::behind_mover());
             text.push_str(&self.next_process("$LOOK"));
             text.push_str(&bounded::decide());
         }
         if let Some(observed) = &self.observed {
             text.push_str(&observed.moves());
-            self.call_insert(&mut text, insert, "current");
+            self.call_insert(text, insert, "current");
             text.push_str(&observed.next_move());
         }
-        // A state: all its processes, or the one that is alone.
+    }
+
+    /// A state: all its processes, or the one that is alone.
+    fn expand_process(&self, text: &mut String) {
+        let Kernel { globals_end, .. } = *self;
         let _ = writeln!(
             text,
             "$ITEM:\n\tld.u8 alone, [current+0];\n\tmov.b32 all, 0;\n\tmov.b32 timeout, 0;\n\
@@ -431,7 +460,7 @@ impl Kernel<'_> {
             text.push_str(bounded::IS_DUE);
         }
         let _ = writeln!(text, "\tst.b64 [work+{}], copies_at;", Workspace::OUT);
-        self.dispatch(&mut text, "TYPE");
+        self.dispatch(text, "TYPE");
         text.push_str(
             "\tsetp.lt.s32 test, found, 0;\n\t@test bra $ASK;\n\tadd.s32 all, all, found;\n\tmov.b32 reach, 0;\n",
         );
@@ -441,6 +470,10 @@ impl Kernel<'_> {
         if self.observed.is_some() {
             text.push_str(monitor::BEFORE_HEADERS);
         }
+    }
+
+    /// A successor: the moves that it took, and what is wrong with it.
+    fn judge_successor(&self, text: &mut String) {
         let _ = writeln!(
             text,
             "$HEADER:\n\tsetp.ge.s32 test, reach, found;\n\t@test bra $NEXT_PROCESS;\n\
@@ -469,6 +502,11 @@ impl Kernel<'_> {
             counter(Counter::Erroneous),
             SuccessorHeader::BROKEN,
         );
+    }
+
+    /// Stores a successor, or has it wait if it is in the middle of an indivisible sequence; then the next one, and the next process.
+    fn arrive(&self, text: &mut String, insert: &Callee) {
+        let Kernel { stride, most_waiting: waiting, .. } = *self;
         if self.counts {
             text.push_str(&bounded::mover_of_step());
         }
@@ -494,9 +532,13 @@ impl Kernel<'_> {
             text.push_str("\tbra $ASK;\n");
         }
         text.push_str("$ARRIVE:\n\tadd.s64 arrivals, arrivals, 1;\n");
-        self.call_insert(&mut text, insert, "copy");
+        self.call_insert(text, insert, "copy");
         text.push_str("\tbra $HEADER;\n$NEXT_PROCESS:\n");
         text.push_str(&self.next_process("$PROCESS"));
+    }
+
+    /// All processes were asked: another round if one was alone and cannot move, or if some waits for `timeout`.
+    fn end_round(&self, text: &mut String, insert: &Callee) {
         text.push_str("$ROUND_END:\n");
         if self.observed.is_some() {
             text.push_str(&monitor::note_cut());
@@ -508,7 +550,7 @@ impl Kernel<'_> {
         if self.counts {
             text.push_str("\tmov.b32 mover, last;\n");
         }
-        self.call_insert(&mut text, insert, "current");
+        self.call_insert(text, insert, "current");
         text.push_str("\tbra $ITEM_END;\n$ALL_TRIED:\n");
         if self.uses_timeout {
             text.push_str(
@@ -518,9 +560,13 @@ impl Kernel<'_> {
         if self.observed.is_some() {
             // Nothing can move: the state repeats for ever, and the property moves alone.
             text.push_str(monitor::BEFORE_REPEATING);
-            self.call_insert(&mut text, insert, "current");
+            self.call_insert(text, insert, "current");
         }
-        // Nothing can move: a mistake unless every process is where it may end.
+    }
+
+    /// Nothing can move: a mistake unless every process is where it may end.
+    fn judge_end(&self, text: &mut String) {
+        let Kernel { globals_end, .. } = *self;
         let pc = if self.pc_width == 1 {
             ""
         } else {
@@ -542,6 +588,11 @@ impl Kernel<'_> {
             self.ends,
             counter(Counter::Erroneous),
         );
+    }
+
+    /// What waits in the middle of an indivisible sequence, and then the next move of a property beside the model.
+    fn next_item(&self, text: &mut String) {
+        let Kernel { stride, most_waiting: waiting, .. } = *self;
         text.push_str("$ITEM_END:\n");
         let end = if self.observed.is_some() { "$MOVE_END" } else { "$SKIP" };
         if waiting > 0 {
@@ -562,20 +613,23 @@ impl Kernel<'_> {
         if let Some(observed) = &self.observed {
             text.push_str(&observed.further_moves());
         }
-        let _ = writeln!(
-            text,
-            "$ASK:\n\tadd.s64 wide, number, 1;\n\tatom.global.max.u64 wide, [counters+{}], wide;\n\
-             $SKIP:\n\tadd.s64 number, number, step;\n\tbra $STATE;\n\
-             $DONE:\n\tmov.u32 narrow, %ctaid.x;\n\tand.b32 narrow, narrow, {};\n\tmul.wide.u32 wide, narrow, {};\n\tadd.s64 place, counters, wide;\n\
-             \tatom.global.add.u64 wide, [place+{}], arrivals;\n\tatom.global.add.u64 wide, [place+{}], atomic_steps;\n\
-             \tatom.global.add.u64 wide, [place+{}], errors;\n\tret;\n}}\n",
-            counter(Counter::Asked),
-            GROUPS - 1,
-            8 * GROUP_WORDS,
-            counter(Counter::Groups),
-            counter(Counter::Groups) + 8,
-            counter(Counter::Groups) + 16,
-        );
-        text
     }
+}
+
+/// Goes on to the next state of the level; behind the last one the thread adds what it has counted.
+fn finish(text: &mut String) {
+    let _ = writeln!(
+        text,
+        "$ASK:\n\tadd.s64 wide, number, 1;\n\tatom.global.max.u64 wide, [counters+{}], wide;\n\
+         $SKIP:\n\tadd.s64 number, number, step;\n\tbra $STATE;\n\
+         $DONE:\n\tmov.u32 narrow, %ctaid.x;\n\tand.b32 narrow, narrow, {};\n\tmul.wide.u32 wide, narrow, {};\n\tadd.s64 place, counters, wide;\n\
+         \tatom.global.add.u64 wide, [place+{}], arrivals;\n\tatom.global.add.u64 wide, [place+{}], atomic_steps;\n\
+         \tatom.global.add.u64 wide, [place+{}], errors;\n\tret;\n}}\n",
+        counter(Counter::Asked),
+        GROUPS - 1,
+        8 * GROUP_WORDS,
+        counter(Counter::Groups),
+        counter(Counter::Groups) + 8,
+        counter(Counter::Groups) + 16,
+    );
 }
