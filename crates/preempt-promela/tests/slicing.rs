@@ -108,13 +108,12 @@ fn models_do_the_same_without_what_is_redundant() {
 fn names(text: &str) -> (Vec<String>, Vec<String>) {
     let program = program(text).expect("a model");
     let found = redundant(&program).expect("not everything matters");
-    let statements = |id: &preempt_promela::ir::MoveId| {
-        let statements = program.move_of(*id).statements.iter();
-        statements.map(|one| one.text.clone()).collect::<String>()
-    };
+    let moves = found.moves.iter().map(|id| &program.move_of(*id).statements);
+    let mut statements: Vec<_> = moves.flatten().map(|one| (one.span.start, &one.text)).collect();
+    statements.sort();
     let locals = found.locals.iter().map(|(_, name)| name.clone());
     (
-        found.moves.iter().map(statements).collect(),
+        statements.into_iter().map(|(_, text)| text.clone()).collect(),
         found.globals.iter().cloned().chain(locals).collect(),
     )
 }

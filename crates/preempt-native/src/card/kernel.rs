@@ -1,4 +1,4 @@
-//! The kernel around the code of a model: states are taken from a level, their successors inserted.
+//! The index of states on a card: a state is inserted, or found there; and what all kernels need of a process.
 //!
 //! States lie in an arena, by number; a level is a range of numbers. An entry of the index holds 24 bits of a hash and the
 //! number of a state plus one. A thread that has a successor probes the index; where the bits are equal it compares
@@ -9,14 +9,11 @@
 //! is not coherent (`ld.global.cg`), and the address of the state depends on it.
 
 use super::bounded;
-use super::layout::{Counter, Field, GROUP_WORDS, GROUPS, counter, field};
-use super::monitor::{self, Observed};
+use super::layout::{Counter, Field, counter, field};
+use super::monitor::Observed;
 use super::range::{FIRST_NUMBER, NEXT_NUMBER, locate};
-use crate::execute::workspace::{HEADER, Workspace};
-use crate::generate::ptx::{ALIGNMENT, Callee, LOOP, TABLES, call_text, copy_text};
-use preempt_core::engine::SuccessorHeader;
+use crate::generate::ptx::{ALIGNMENT, Callee, LOOP, call_text};
 use std::fmt::Write;
-use std::mem::offset_of;
 
 /// What the kernel knows of a program.
 pub(super) struct Kernel<'a> {
@@ -40,10 +37,6 @@ pub(super) struct Kernel<'a> {
     /// The property that runs beside the model, if there is one.
     pub(super) observed: Option<Observed<'a>>,
 }
-
-/// So many steps inside indivisible sequences behind one state are taken on a card; more are left to the processor, which
-/// notices circles.
-const MOST_INNER: u32 = 1 << 12;
 
 /// States of so many words are hashed and compared without a loop.
 const UNROLLED: u32 = 16;
@@ -296,7 +289,7 @@ impl Kernel<'_> {
 
     /// Calls the function that expands a process of the present type, and goes on behind all of them; `name` tells the labels
     /// of one place from those of another.
-    fn dispatch(&self, text: &mut String, name: &str) {
+    pub(super) fn dispatch(&self, text: &mut String, name: &str) {
         for ty in 0..self.expand.len() {
             let _ = writeln!(text, "\tsetp.eq.s32 test, type, {ty};\n\t@test bra ${name}{ty};");
         }
@@ -311,7 +304,7 @@ impl Kernel<'_> {
     }
 
     /// Calls the function that inserts a state.
-    fn call_insert(&self, text: &mut String, insert: &Callee, state: &str) {
+    pub(super) fn call_insert(&self, text: &mut String, insert: &Callee, state: &str) {
         if self.observed.is_some() {
             let _ = writeln!(text, "\tst.b8 [{state}+{}], own;", self.stride - 1);
         }
@@ -323,313 +316,11 @@ impl Kernel<'_> {
     }
 
     /// Goes on to the next process of the state, behind the frame of the present one.
-    fn next_process(&self, label: &str) -> String {
+    pub(super) fn next_process(&self, label: &str) -> String {
         format!(
             "\tadd.s32 pid, pid, 1;\n\tmul.wide.u32 wide, type, 4;\n\tadd.s64 place, table, wide;\n\
              \tld.global.b32 length, [place+{}];\n\tadd.s32 at, at, length;\n\tbra {label};\n",
             self.frame_lengths
         )
     }
-
-    /// The kernel itself.
-    pub(super) fn entry(&self, insert: &Callee) -> String {
-        let mut text = String::new();
-        self.declare(&mut text);
-        self.load_parameters(&mut text);
-        self.take_state(&mut text, insert);
-        self.expand_process(&mut text);
-        self.judge_successor(&mut text);
-        self.arrive(&mut text, insert);
-        self.end_round(&mut text, insert);
-        self.judge_end(&mut text);
-        self.next_item(&mut text);
-        finish(&mut text);
-        text
-    }
-
-    /// The head of the kernel, its memory and registers.
-    fn declare(&self, text: &mut String) {
-        let Kernel { stride, most_headers, growth, most_waiting: waiting, .. } = *self;
-        let _ = write!(
-            text,
-            ".visible .entry expand(.param .u64 parameters)\n{{\n\
-             \t.local .align 16 .b8 current_bytes[{stride}];\n\t.local .align 16 .b8 copies[{}];\n\
-             \t.local .align 16 .b8 header_bytes[{}];\n\t.local .align 16 .b8 work_bytes[{}];\n",
-            (most_headers + 1) * stride + growth + 64,
-            most_headers * HEADER,
-            size_of::<Workspace>().next_multiple_of(16)
-        );
-        if waiting > 0 {
-            let _ = writeln!(text, "\t.local .align 16 .b8 waiting_bytes[{}];", waiting * stride);
-        }
-        if self.counts {
-            text.push_str(&bounded::registers(waiting));
-        }
-        if self.observed.is_some() {
-            text.push_str(monitor::REGISTERS);
-        }
-        text.push_str(
-            "\t.reg .b64 block, arena, number, end, step, current, copies_at, headers, work, waiting, frame, wide, place, dead, table;\n\
-             \t.reg .b64 base, low, counters, taken, faults, header, copy, arrivals, atomic_steps, errors;\n\t.reg .b64 %d<20>;\n\
-             \t.reg .b32 pid, alone, all, found, timeout, at, type, narrow, bits, alive, reach, flags, seek, result, transition, partner, depth, inner, nothing, length, counted;\n\
-             \t.reg .b32 %r<4>;\n\t.reg .pred test, %p<4>;\n",
-        );
-    }
-
-    /// What the block of parameters says.
-    fn load_parameters(&self, text: &mut String) {
-        let Kernel { stride, most_waiting: waiting, .. } = *self;
-        for (name, local) in [
-            ("current", "current_bytes"),
-            ("copies_at", "copies"),
-            ("headers", "header_bytes"),
-            ("work", "work_bytes"),
-        ] {
-            let _ = writeln!(text, "\tmov.b64 {name}, {local};\n\tcvta.local.u64 {name}, {name};");
-        }
-        if waiting > 0 {
-            text.push_str(
-                "\tmov.b64 waiting, waiting_bytes;\n\tcvta.local.u64 waiting, waiting;\n",
-            );
-        }
-        let _ = writeln!(
-            text,
-            "\tmov.b64 table, {TABLES};\n\tld.param.u64 block, [parameters];\n\
-             \tld.global.b64 arena, [block+{}];\n\tld.global.b64 number, [block+{}];\n\tld.global.b64 end, [block+{}];\n\
-             \tld.global.b64 counters, [block+{}];\n\tld.global.b64 taken, [block+{}];\n\tld.global.b64 faults, [block+{}];\n\
-             \tld.global.b64 dead, [block+{}];\n\tld.global.b64 wide, [block+{}];\n\tcvt.u32.u64 flags, wide;\n\tand.b32 seek, flags, 1;\n\
-             \tld.global.b64 base, [block+{}];\n{FIRST_NUMBER}\
-             \tmov.b64 arrivals, 0;\n\tmov.b64 atomic_steps, 0;\n\tmov.b64 errors, 0;\n\
-             \tst.b64 [work+{}], copies_at;\n\tst.b64 [work+{}], headers;\n\tmov.b32 narrow, {stride};\n\tst.b32 [work+{}], narrow;",
-            field(Field::Arena),
-            field(Field::First),
-            field(Field::End),
-            field(Field::Counters),
-            field(Field::Taken),
-            field(Field::Faults),
-            field(Field::Dead),
-            field(Field::Flags),
-            field(Field::Base),
-            Workspace::BASE,
-            Workspace::HEADERS,
-            Workspace::STATE_LENGTH,
-        );
-        if self.counts {
-            text.push_str(&bounded::parameters());
-        }
-    }
-
-    /// The next state of the level, and the next move of a property beside it.
-    fn take_state(&self, text: &mut String, insert: &Callee) {
-        let Kernel { stride, globals_end, .. } = *self;
-        text.push_str(NEXT_NUMBER);
-        if self.counts {
-            text.push_str(&bounded::is_open());
-        }
-        text.push_str("\tmov.b32 depth, 0;\n\tmov.b32 inner, 0;\n");
-        text.push_str(&locate("number", "place", stride, "LOAD"));
-        text.push_str(&copy_text("place", "current", stride, (&mut 0, &mut 0, &mut 0)));
-        if self.counts {
-            text.push_str(&bounded::before_movers(globals_end));
-            let _ = writeln!(text, "\tst.b64 [work+{}], copies_at;", Workspace::OUT);
-            self.dispatch(text, "MOVER");
-            text.push_str(&bounded::behind_mover());
-            text.push_str(&self.next_process("$LOOK"));
-            text.push_str(&bounded::decide());
-        }
-        if let Some(observed) = &self.observed {
-            text.push_str(&observed.moves());
-            self.call_insert(text, insert, "current");
-            text.push_str(&observed.next_move());
-        }
-    }
-
-    /// A state: all its processes, or the one that is alone.
-    fn expand_process(&self, text: &mut String) {
-        let Kernel { globals_end, .. } = *self;
-        let _ = writeln!(
-            text,
-            "$ITEM:\n\tld.u8 alone, [current+0];\n\tmov.b32 all, 0;\n\tmov.b32 timeout, 0;\n\
-             $ROUND:\n\tmov.b32 pid, 0;\n\tmov.b32 at, {globals_end};\n\
-             $PROCESS:\n\tld.u8 alive, [current+1];\n\tsetp.ge.u32 test, pid, alive;\n\t@test bra $ROUND_END;\n\
-             \tcvt.u64.u32 wide, at;\n\tadd.s64 frame, current, wide;\n\tld.u8 type, [frame+0];\n\
-             \tsetp.eq.s32 test, alone, 0;\n\t@test bra $EXPAND;\n\tadd.s32 narrow, pid, 1;\n\tsetp.ne.s32 test, narrow, alone;\n\t@test bra $NEXT_PROCESS;\n\
-             $EXPAND:"
-        );
-        if self.counts {
-            text.push_str(bounded::IS_DUE);
-        }
-        let _ = writeln!(text, "\tst.b64 [work+{}], copies_at;", Workspace::OUT);
-        self.dispatch(text, "TYPE");
-        text.push_str(
-            "\tsetp.lt.s32 test, found, 0;\n\t@test bra $ASK;\n\tadd.s32 all, all, found;\n\tmov.b32 reach, 0;\n",
-        );
-        if self.counts {
-            text.push_str(&bounded::note_left());
-        }
-        if self.observed.is_some() {
-            text.push_str(monitor::BEFORE_HEADERS);
-        }
-    }
-
-    /// A successor: the moves that it took, and what is wrong with it.
-    fn judge_successor(&self, text: &mut String) {
-        let _ = writeln!(
-            text,
-            "$HEADER:\n\tsetp.ge.s32 test, reach, found;\n\t@test bra $NEXT_PROCESS;\n\
-             \tmul.wide.u32 header, reach, {HEADER};\n\tadd.s64 header, headers, header;\n\tadd.s32 reach, reach, 1;\n\
-             \tld.b32 result, [header+{}];\n\tld.b32 transition, [header+{}];\n\tld.b32 partner, [header+{}];\n\
-             \tand.b32 bits, result, 3;\n\tsetp.eq.s32 test, bits, 3;\n\t@test bra $ASK;\n\
-             \tsetp.ne.s32 test, seek, 0;\n\t@test bra $NOTED;\n\
-             \tcvt.u64.u32 wide, transition;\n\tadd.s64 place, taken, wide;\n\tld.global.u8 narrow, [place+0];\n\
-             \tsetp.ne.s32 test, narrow, 0;\n\t@test bra $TAKEN;\n\tmov.b32 narrow, 1;\n\tst.global.b8 [place+0], narrow;\n\
-             $TAKEN:\n\tld.b32 narrow, [header+{}];\n\tshr.u32 narrow, narrow, 16;\n\tsetp.eq.s32 test, narrow, 0;\n\t@test bra $NOTED;\n\
-             \tcvt.u64.u32 wide, partner;\n\tadd.s64 place, taken, wide;\n\tmov.b32 narrow, 1;\n\tst.global.b8 [place+0], narrow;\n\
-             $NOTED:\n\tsetp.eq.s32 test, bits, 0;\n\t@test bra $FINE;",
-            offset_of!(SuccessorHeader, result),
-            offset_of!(SuccessorHeader, transition),
-            offset_of!(SuccessorHeader, partner_transition),
-            offset_of!(SuccessorHeader, who),
-        );
-        // A fault counts as a mistake (1), is left to the processor (2), or does not count.
-        let _ = writeln!(
-            text,
-            "\tshr.u32 narrow, result, {};\n\tcvt.u64.u32 wide, narrow;\n\tadd.s64 place, faults, wide;\n\tld.global.u8 narrow, [place+0];\n\
-             \tsetp.eq.s32 test, narrow, 2;\n\t@test bra $ASK;\n\tsetp.eq.s32 test, narrow, 0;\n\t@test bra $COUNTED;\n\
-             \tadd.s64 errors, errors, 1;\n\tatom.global.min.u64 wide, [counters+{}], number;\n\
-             $COUNTED:\n\tsetp.eq.s32 test, bits, {};\n\t@test bra $HEADER;\n$FINE:",
-            SuccessorHeader::FAULT_SHIFT,
-            counter(Counter::Erroneous),
-            SuccessorHeader::BROKEN,
-        );
-    }
-
-    /// Stores a successor, or has it wait if it is in the middle of an indivisible sequence; then the next one, and the next process.
-    fn arrive(&self, text: &mut String, insert: &Callee) {
-        let Kernel { stride, most_waiting: waiting, .. } = *self;
-        if self.counts {
-            text.push_str(&bounded::mover_of_step());
-        }
-        let _ = writeln!(
-            text,
-            "\tld.b32 narrow, [header+{}];\n\tcvt.u64.u32 wide, narrow;\n\tadd.s64 copy, copies_at, wide;\n\
-             \tand.b32 narrow, result, {};\n\tsetp.eq.s32 test, narrow, 0;\n\t@test bra $ARRIVE;",
-            offset_of!(SuccessorHeader, start),
-            SuccessorHeader::TRANSIENT,
-        );
-        if waiting > 0 {
-            if self.counts {
-                text.push_str(bounded::KEEP_MOVER);
-            }
-            let _ = writeln!(
-                text,
-                "\tadd.s64 atomic_steps, atomic_steps, 1;\n\tsetp.ge.u32 test, depth, {waiting};\n\t@test bra $ASK;\n\
-                 \tmul.wide.u32 wide, depth, {stride};\n\tadd.s64 place, waiting, wide;\n\tadd.s32 depth, depth, 1;"
-            );
-            text.push_str(&copy_text("copy", "place", stride, (&mut 5, &mut 1, &mut 1)));
-            text.push_str("\tbra $HEADER;\n");
-        } else {
-            text.push_str("\tbra $ASK;\n");
-        }
-        text.push_str("$ARRIVE:\n\tadd.s64 arrivals, arrivals, 1;\n");
-        self.call_insert(text, insert, "copy");
-        text.push_str("\tbra $HEADER;\n$NEXT_PROCESS:\n");
-        text.push_str(&self.next_process("$PROCESS"));
-    }
-
-    /// All processes were asked: another round if one was alone and cannot move, or if some waits for `timeout`.
-    fn end_round(&self, text: &mut String, insert: &Callee) {
-        text.push_str("$ROUND_END:\n");
-        if self.observed.is_some() {
-            text.push_str(&monitor::note_cut());
-        }
-        text.push_str(
-            "\tsetp.ne.s32 test, all, 0;\n\t@test bra $ITEM_END;\n\tsetp.eq.s32 test, alone, 0;\n\t@test bra $ALL_TRIED;\n\
-             \tmov.b32 narrow, 0;\n\tst.b8 [current+0], narrow;\n\tadd.s64 arrivals, arrivals, 1;\n",
-        );
-        if self.counts {
-            text.push_str("\tmov.b32 mover, last;\n");
-        }
-        self.call_insert(text, insert, "current");
-        text.push_str("\tbra $ITEM_END;\n$ALL_TRIED:\n");
-        if self.uses_timeout {
-            text.push_str(
-                "\tsetp.ne.s32 test, timeout, 0;\n\t@test bra $STUCK;\n\tmov.b32 timeout, 1;\n\tbra $ROUND;\n$STUCK:\n",
-            );
-        }
-        if self.observed.is_some() {
-            // Nothing can move: the state repeats for ever, and the property moves alone.
-            text.push_str(monitor::BEFORE_REPEATING);
-            self.call_insert(text, insert, "current");
-        }
-    }
-
-    /// Nothing can move: a mistake unless every process is where it may end.
-    fn judge_end(&self, text: &mut String) {
-        let Kernel { globals_end, .. } = *self;
-        let pc = if self.pc_width == 1 {
-            ""
-        } else {
-            "\tld.u8 bits, [frame+2];\n\tshl.b32 bits, bits, 8;\n\tor.b32 narrow, narrow, bits;\n"
-        };
-        let _ = writeln!(
-            text,
-            "\tand.b32 narrow, flags, 2;\n\tsetp.eq.s32 test, narrow, 0;\n\t@test bra $ITEM_END;\n\
-             \tmov.b32 pid, 0;\n\tmov.b32 at, {globals_end};\n\
-             $ENDS:\n\tld.u8 alive, [current+1];\n\tsetp.ge.u32 test, pid, alive;\n\t@test bra $ITEM_END;\n\
-             \tcvt.u64.u32 wide, at;\n\tadd.s64 frame, current, wide;\n\tld.u8 type, [frame+0];\n\tld.u8 narrow, [frame+1];\n{pc}\
-             \tmul.wide.u32 wide, type, 4;\n\tadd.s64 place, table, wide;\n\tld.global.b32 bits, [place+{}];\n\
-             \tld.global.b32 length, [place+{}];\n\tadd.s32 at, at, length;\n\tadd.s32 pid, pid, 1;\n\
-             \tadd.s32 narrow, narrow, bits;\n\tcvt.u64.u32 wide, narrow;\n\tadd.s64 place, table, wide;\n\tld.global.u8 narrow, [place+{}];\n\
-             \tsetp.ne.s32 test, narrow, 0;\n\t@test bra $ENDS;\n\
-             \tadd.s64 errors, errors, 1;\n\tatom.global.min.u64 wide, [counters+{}], number;",
-            self.points,
-            self.frame_lengths,
-            self.ends,
-            counter(Counter::Erroneous),
-        );
-    }
-
-    /// What waits in the middle of an indivisible sequence, and then the next move of a property beside the model.
-    fn next_item(&self, text: &mut String) {
-        let Kernel { stride, most_waiting: waiting, .. } = *self;
-        text.push_str("$ITEM_END:\n");
-        let end = if self.observed.is_some() { "$MOVE_END" } else { "$SKIP" };
-        if waiting > 0 {
-            let _ = writeln!(
-                text,
-                "\tsetp.eq.s32 test, depth, 0;\n\t@test bra {end};\n\tadd.s32 inner, inner, 1;\n\
-                 \tsetp.gt.u32 test, inner, {MOST_INNER};\n\t@test bra $ASK;\n\
-                 \tsub.s32 depth, depth, 1;\n\tmul.wide.u32 wide, depth, {stride};\n\tadd.s64 place, waiting, wide;"
-            );
-            text.push_str(&copy_text("place", "current", stride, (&mut 10, &mut 2, &mut 2)));
-            if self.counts {
-                text.push_str(bounded::TAKE_MOVER);
-            }
-            text.push_str("\tbra $ITEM;\n");
-        } else {
-            let _ = writeln!(text, "\tbra {end};");
-        }
-        if let Some(observed) = &self.observed {
-            text.push_str(&observed.further_moves());
-        }
-    }
-}
-
-/// Goes on to the next state of the level; behind the last one the thread adds what it has counted.
-fn finish(text: &mut String) {
-    let _ = writeln!(
-        text,
-        "$ASK:\n\tadd.s64 wide, number, 1;\n\tatom.global.max.u64 wide, [counters+{}], wide;\n\
-         $SKIP:\n\tadd.s64 number, number, step;\n\tbra $STATE;\n\
-         $DONE:\n\tmov.u32 narrow, %ctaid.x;\n\tand.b32 narrow, narrow, {};\n\tmul.wide.u32 wide, narrow, {};\n\tadd.s64 place, counters, wide;\n\
-         \tatom.global.add.u64 wide, [place+{}], arrivals;\n\tatom.global.add.u64 wide, [place+{}], atomic_steps;\n\
-         \tatom.global.add.u64 wide, [place+{}], errors;\n\tret;\n}}\n",
-        counter(Counter::Asked),
-        GROUPS - 1,
-        8 * GROUP_WORDS,
-        counter(Counter::Groups),
-        counter(Counter::Groups) + 8,
-        counter(Counter::Groups) + 16,
-    );
 }
