@@ -14,8 +14,8 @@ function editor(answers, files = {}) {
   const vscode = {
     workspace: {
       getConfiguration: () => ({ get: (name) => (name === "path" ? "preempt" : true) }),
-      isTrusted: true, workspaceFolders: [{ uri: { fsPath: "/work" } }],
-      getWorkspaceFolder: (uri) => (uri.fsPath.startsWith("/work/") ? {} : undefined),
+      isTrusted: true, workspaceFolders: [{ uri: { fsPath: "/home/me" } }],
+      getWorkspaceFolder: (uri) => (uri.fsPath.startsWith("/home/me/") ? {} : undefined),
       fs: { readFile: async (uri) => { if (!files[uri.fsPath]) throw new Error("no file"); return Buffer.from(files[uri.fsPath]); } },
       openTextDocument: async (uri) => { if (!files[uri.fsPath]) throw new Error("no file"); return uri; },
     },
@@ -100,22 +100,22 @@ test("programs have a client of their own, and run in trusted workspaces only", 
 
 test("the link of a failing test opens its page and its line", async () => {
   const page = PAGE({ file: "src/lib.rs", line: 20 });
-  const files = { "/work/app/target/preempt/a b.html": page, "/work/app/src/lib.rs": "…", "/elsewhere/x.html": page, "/work/not.html": "<p>nothing" };
+  const files = { "/home/me/app/target/preempt/a b.html": page, "/home/me/app/src/lib.rs": "…", "/elsewhere/x.html": page, "/home/me/not.html": "<p>nothing" };
   const { extension, shown, panels, opened, links } = editor({}, files);
   await extension.activate({ subscriptions: [] });
   const open = (query, path = "/execution") => links[0].handleUri({ path, query });
-  await open("page=/work/app/target/preempt/a%20b.html");
-  assert.deepEqual(opened, [["/work/app/src/lib.rs", 19]]);
+  await open("page=/home/me/app/target/preempt/a%20b.html");
+  assert.deepEqual(opened, [["/home/me/app/src/lib.rs", 19]]);
   assert.equal(panels[0].webview.html, page);
   // What is not ours, not there, or outside of the workspace.
-  await open("page=/work/not.html");
+  await open("page=/home/me/not.html");
   assert.match(shown.at(-1), /no page of preempt/);
-  await open("page=/work/gone.html");
+  await open("page=/home/me/gone.html");
   assert.match(shown.at(-1), /may have passed since/);
   panels[0].webview.html = "";
   await open("page=/elsewhere/x.html");
   assert.match(shown.at(-1), /Open the execution in \/elsewhere\/x.html\?/);
-  await open("page=/work/app/target/preempt/a%20b.html", "/other");
+  await open("page=/home/me/app/target/preempt/a%20b.html", "/other");
   await open("page=/etc/passwd");
   assert.equal(panels[0].webview.html, "");
 });
