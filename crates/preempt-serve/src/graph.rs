@@ -79,7 +79,7 @@ pub(crate) fn around(system: &dyn System, walk: &Walk, what: &Around<'_>) -> Val
     picture
 }
 
-/// A state whose steps are to be looked at: its bytes, its node, how far it is, and the choices that lead to it.
+/// A state that is still to be expanded: its bytes, its node, how far it is, and the choices that lead to it.
 #[derive(Default)]
 struct Item {
     state: Vec<u8>,

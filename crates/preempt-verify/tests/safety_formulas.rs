@@ -1,4 +1,4 @@
-//! Formulas whose violations finite executions show: the verdict of these executions is that of a search for infinite ones.
+//! Formulas that finite executions violate: the verdict of these executions is that of a search for infinite ones.
 
 #[path = "../../preempt-promela/tests/random/mod.rs"]
 #[allow(dead_code)]

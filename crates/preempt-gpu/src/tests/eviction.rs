@@ -110,7 +110,7 @@ fn random_models_on_small_cards() {
     assert!(compared > 10 && 2 * all_moved > compared);
 }
 
-/// The same by preemptions, whose tables grow as well.
+/// The same by preemptions, where more tables grow.
 #[test]
 fn random_models_by_preemptions_on_small_cards() {
     let count = std::env::var("PREEMPT_CARD_MODELS").ok().and_then(|text| text.parse().ok());

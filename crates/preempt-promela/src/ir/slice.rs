@@ -189,26 +189,18 @@ impl<'p> Slice<'p> {
         match &action.kind {
             MoveKind::Plain { guard } => self.read(*guard, Some(proctype)),
             MoveKind::Else | MoveKind::End => {}
-            MoveKind::Send { channel, values, .. } => {
-                self.use_channel(channel, Some(proctype));
-                self.read_all(*values, Some(proctype));
-            }
-            MoveKind::Receive { channel, pattern, .. } => {
-                self.use_channel(channel, Some(proctype));
-                self.match_fields(*pattern, Some(proctype));
-            }
+            MoveKind::Send { channel, values, .. } => self.send(channel, *values, proctype),
+            MoveKind::Receive { channel, pattern, .. } => self.receive(channel, *pattern, proctype),
             MoveKind::Compound { blocks, .. } => {
                 for option in blocks.iter().flat_map(|block: &Block| &block.options) {
                     match &option.kind {
                         BlockGuard::Else => {}
                         BlockGuard::Condition(guard) => self.read(*guard, Some(proctype)),
                         BlockGuard::Send { channel, values, .. } => {
-                            self.use_channel(channel, Some(proctype));
-                            self.read_all(*values, Some(proctype));
+                            self.send(channel, *values, proctype)
                         }
                         BlockGuard::Receive { channel, pattern, .. } => {
-                            self.use_channel(channel, Some(proctype));
-                            self.match_fields(*pattern, Some(proctype));
+                            self.receive(channel, *pattern, proctype)
                         }
                     }
                     self.read_ops(&option.ops, proctype);
@@ -216,6 +208,16 @@ impl<'p> Slice<'p> {
             }
         }
         self.read_ops(&action.ops, proctype);
+    }
+
+    fn send(&mut self, channel: &ChannelRef, values: ArgumentRange, proctype: usize) {
+        self.use_channel(channel, Some(proctype));
+        self.read_all(values, Some(proctype));
+    }
+
+    fn receive(&mut self, channel: &ChannelRef, pattern: PatternRange, proctype: usize) {
+        self.use_channel(channel, Some(proctype));
+        self.match_fields(pattern, Some(proctype));
     }
 
     fn read_ops(&mut self, ops: &[Op], proctype: usize) {

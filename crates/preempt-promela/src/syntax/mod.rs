@@ -113,7 +113,7 @@ pub struct FormulaErrors {
     pub sources: SourceMap,
 }
 
-/// Reads a temporal formula over the globals, remote references and macros of a model, to whose sources it is added. The
+/// Reads a temporal formula over the globals, remote references and macros of a model, and adds it to the sources of the model. The
 /// operators and their precedence are those of an `ltl` block.
 pub fn parse_formula(text: &str, model: &mut Model) -> Result<Formula, FormulaErrors> {
     let mut sources = model.sources.clone();

@@ -9,7 +9,7 @@ use preempt_check::property;
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::model::Model;
 
-/// What runs beside a model whose finite executions are judged; `None` of properties of other kinds.
+/// What runs beside the model where a property judges finite executions; `None` for properties of other kinds.
 pub fn automaton<'a>(
     model: &Model,
     interpreter: &'a Interpreter,
