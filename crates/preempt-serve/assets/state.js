@@ -35,18 +35,19 @@ export function openState() {
     event.preventDefault();
     const text = $("watch").value.trim();
     $("watch").value = "";
-    if (text && !session.watches.includes(text)) watch([...session.watches, text]);
+    if (text) watch((list) => (list.includes(text) ? list : [...list, text]));
   });
 }
 
-const watch = (list) => act(async () => {
-  session.watches = list;
+/** Changes the list of watches when it is this change's turn: the list depends on the changes before it. */
+const watch = (change) => act(async () => {
+  session.watches = change(session.watches);
   dropRows(0);
   await refresh();
 });
 
 /** Forgets the watch that was added last. */
-export const forgetWatch = () => watch(session.watches.slice(0, -1));
+export const forgetWatch = () => watch((list) => list.slice(0, -1));
 
 export function showState() {
   const { look } = session;
@@ -152,7 +153,7 @@ function showWatches() {
     const item = make("li");
     const { value, problem } = session.look.watches[at] ?? {};
     item.append(make("code", "", text), make("b", problem ? "problem" : "value", problem ?? (value === null ? "no value here" : shown(value))));
-    const remove = button("×", () => watch(session.watches.filter((other) => other !== text)), "small");
+    const remove = button("×", () => watch((list) => list.filter((other) => other !== text)), "small");
     remove.setAttribute("aria-label", `Stop watching ${text}`);
     item.append(remove);
     return item;

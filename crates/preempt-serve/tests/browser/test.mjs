@@ -4,6 +4,8 @@
 //   node test.mjs CHROMIUM URL FOLDER PAGE
 //
 // FOLDER holds the models that are served; pictures go there too. PAGE is what a failing Rust test left behind.
+// With PREEMPT_SLOW=200 every answer of the server comes 200 ms late, as on a machine with much to do: actions
+// then begin while others are under way.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,6 +25,7 @@ const context = await chromium.launchPersistentContext(profile, {
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
   ],
 });
+const late = Number(process.env.PREEMPT_SLOW ?? 0);
 const problems = [];
 const timings = [];
 
@@ -33,6 +36,8 @@ async function open(model, path = "", options = {}) {
   page.on("request", (request) => { if (!request.url().startsWith(url) && !request.url().startsWith("data:")) problems.push(`${model} loads ${request.url()}`); });
   page.on("dialog", (dialog) => { problems.push(`${model}: dialog ${dialog.message()}`); dialog.dismiss(); });
   page.setDefaultTimeout(20_000);
+  const delay = options.late ?? late;
+  if (delay) await page.route((address) => /\/api\/(?!events)/.test(address.pathname), (route) => setTimeout(() => route.continue().catch(() => {}), delay));
   if (options.colorScheme) await page.emulateMedia(options);
   if (options.viewport) await page.setViewportSize(options.viewport);
   await page.goto(`${url}#model=${model}&path=${path}`);
@@ -576,7 +581,8 @@ async function properties() {
 
 /** A Boolean program: watches, conditions, what steps read, who waits, coverage, editing. */
 async function booleanProgram() {
-  const page = await open(GATE);
+  // Watches are typed faster than the server answers: none may get lost.
+  const page = await open(GATE, "", { late: Math.max(late, 100) });
   await press(page, ["w"]);
   await page.keyboard.type("opened & visitor_1.seen");
   await press(page, ["Enter"]);
