@@ -40,31 +40,23 @@ const SAMPLES: u64 = 400;
 /// Of the card's free memory so much is left alone: driver and threads need some.
 const SPARE: u64 = 2 << 30;
 
-/// What is searched by the kernels of a model.
-#[derive(Clone, Copy)]
-pub enum Kernels<'a> {
-    /// The states of the model.
-    Model,
-    /// The same by preemptions.
-    Preemptions,
-    /// The states of the model with this property beside it.
-    Beside(&'a dyn Property),
-}
-
-/// The kernels of a model, for states as long as the first one. The error is why it has none.
-pub fn kernels(interpreter: &Interpreter, kernels: Kernels<'_>) -> Result<String, String> {
+/// The kernels of a model, with a property beside it and by preemptions if asked for, for states as long as the first one. The error
+/// is why it has none.
+pub fn kernels(
+    interpreter: &Interpreter,
+    property: Option<&dyn Property>,
+    preemptions: bool,
+) -> Result<String, String> {
     let mut first = Vec::new();
     interpreter.initial(&mut first);
-    let observer;
-    let searched = match kernels {
-        Kernels::Model => Searched::Model,
-        Kernels::Preemptions => Searched::Preemptions,
-        Kernels::Beside(property) => {
+    let observer = property
+        .map(|property| {
             let product: Both<'_> = Product::new(interpreter, property, Stutter::Extend);
-            observer = observer_of(interpreter, &product, true)?;
-            Searched::Beside(&observer.monitor)
-        }
-    };
+            observer_of(interpreter, &product, true)
+        })
+        .transpose()?;
+    let monitor = observer.as_ref().map(|observer| &observer.monitor);
+    let searched = Searched { preemptions, monitor };
     let stride = searched.stride_for(first.len());
     card_code(interpreter, stride, searched).map(|code| code.text).map_err(|error| error.0)
 }
@@ -147,14 +139,8 @@ impl<D: Device> Card<D> {
             Preemptions::Any => None,
             counted => Some(counted.limit().unwrap_or(u32::MAX)),
         };
-        let searched = match (bound, &observer) {
-            (Some(_), Some(_)) => {
-                return Err("preemptions are counted, and a property runs beside the model".into());
-            }
-            (Some(_), None) => Searched::Preemptions,
-            (None, Some(observer)) => Searched::Beside(&observer.monitor),
-            (None, None) => Searched::Model,
-        };
+        let monitor = observer.as_ref().map(|observer| &observer.monitor);
+        let searched = Searched { preemptions: bound.is_some(), monitor };
         let own = if observer.is_some() { Both::split(&first).0 } else { &first[..] };
         let mut expected = Vec::new();
         self.interpreter.initial(&mut expected);

@@ -5,6 +5,7 @@
 mod random;
 
 mod beside;
+mod beside_by_preemptions;
 mod eviction;
 
 use crate::evaluate::Evaluator;

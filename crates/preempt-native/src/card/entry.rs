@@ -117,8 +117,12 @@ impl Kernel<'_> {
         text.push_str("\tmov.b32 depth, 0;\n\tmov.b32 inner, 0;\n");
         text.push_str(&locate("number", "place", stride, "LOAD"));
         text.push_str(&copy_text("place", "current", stride, (&mut 0, &mut 0, &mut 0)));
+        if let Some(observed) = &self.observed {
+            text.push_str(&observed.letter());
+        }
         if self.counts {
-            text.push_str(&bounded::before_movers(globals_end));
+            let is_held = if self.observed.is_some() { monitor::IS_HELD } else { "" };
+            text.push_str(&bounded::before_movers(globals_end, is_held));
             let _ = writeln!(text, "\tst.b64 [work+{}], copies_at;", Workspace::OUT);
             self.dispatch(text, "MOVER");
             text.push_str(&bounded::behind_mover());
@@ -126,8 +130,11 @@ impl Kernel<'_> {
             text.push_str(&bounded::decide());
         }
         if let Some(observed) = &self.observed {
-            text.push_str(&observed.moves());
-            self.call_insert(text, insert, "current");
+            if self.counts {
+                text.push_str(bounded::MISTAKES_BY_VISIT);
+            }
+            text.push_str(&monitor::own_moves());
+            self.insert_unmoved(text, insert, "OWN");
             text.push_str(&observed.next_move());
         }
     }
@@ -152,11 +159,11 @@ impl Kernel<'_> {
         text.push_str(
             "\tsetp.lt.s32 test, found, 0;\n\t@test bra $ASK;\n\tadd.s32 all, all, found;\n\tmov.b32 reach, 0;\n",
         );
-        if self.counts {
-            text.push_str(&bounded::note_left());
-        }
         if self.observed.is_some() {
             text.push_str(monitor::BEFORE_HEADERS);
+        }
+        if self.counts {
+            text.push_str(&bounded::note_left());
         }
     }
 
@@ -248,7 +255,20 @@ impl Kernel<'_> {
         if self.observed.is_some() {
             // Nothing can move: the state repeats for ever, and the property moves alone.
             text.push_str(monitor::BEFORE_REPEATING);
-            self.call_insert(text, insert, "current");
+            self.insert_unmoved(text, insert, "REPEATED");
+        }
+    }
+
+    /// Inserts the present state behind a step of the property alone, which leaves the last mover what it was: where these count,
+    /// once for each.
+    fn insert_unmoved(&self, text: &mut String, insert: &Callee, name: &str) {
+        if self.counts {
+            text.push_str(&bounded::each_visit(name));
+        }
+        text.push_str("\tadd.s64 arrivals, arrivals, 1;\n");
+        self.call_insert(text, insert, "current");
+        if self.counts {
+            text.push_str(&bounded::visited(name));
         }
     }
 
@@ -299,7 +319,8 @@ impl Kernel<'_> {
             let _ = writeln!(text, "\tbra {end};");
         }
         if let Some(observed) = &self.observed {
-            text.push_str(&observed.further_moves());
+            let before = if self.counts { bounded::FILTER } else { "" };
+            text.push_str(&observed.further_moves(before));
         }
     }
 }

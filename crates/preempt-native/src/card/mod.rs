@@ -98,15 +98,13 @@ const JOINT: u32 = 24;
 /// So many states of indivisible sequences wait at a time.
 const WAITING: u32 = 16;
 
-/// What is searched on a card.
-#[derive(Clone, Copy, Debug)]
-pub enum Searched<'a> {
-    /// The states of the model.
-    Model,
-    /// The same by preemptions.
-    Preemptions,
-    /// The states of the model with a property beside it.
-    Beside(&'a Monitor),
+/// What is searched on a card: the states of the model.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Searched<'a> {
+    /// Whether by preemptions.
+    pub preemptions: bool,
+    /// The property beside the model, if there is one.
+    pub monitor: Option<&'a Monitor>,
 }
 
 impl Searched<'_> {
@@ -116,7 +114,7 @@ impl Searched<'_> {
     }
 
     fn beside(self) -> u32 {
-        u32::from(matches!(self, Searched::Beside(_)))
+        u32::from(self.monitor.is_some())
     }
 }
 
@@ -126,11 +124,7 @@ pub fn card_code(
     stride: u32,
     searched: Searched<'_>,
 ) -> Result<CardCode, CodeError> {
-    let counts = matches!(searched, Searched::Preemptions);
-    let monitor = match searched {
-        Searched::Beside(monitor) => Some(monitor),
-        _ => None,
-    };
+    let Searched { preemptions: counts, monitor } = searched;
     let program = reference.program();
     refuse(program)?;
     if counts && program.uses_timeout {
