@@ -3,11 +3,10 @@
 //! A thread takes every so many-th state of a range, and expands one process after the other. Successors in the middle of an
 //! indivisible sequence wait, and are expanded before the next state is taken.
 
-use super::bounded;
 use super::kernel::Kernel;
 use super::layout::{Counter, Field, GROUP_WORDS, GROUPS, counter, field};
-use super::monitor;
 use super::range::{FIRST_NUMBER, NEXT_NUMBER, locate};
+use super::{bounded, folded, monitor};
 use crate::execute::workspace::{HEADER, Workspace};
 use crate::generate::ptx::{Callee, TABLES, copy_text};
 use preempt_core::engine::SuccessorHeader;
@@ -55,6 +54,9 @@ impl Kernel<'_> {
         }
         if self.observed.is_some() {
             text.push_str(monitor::REGISTERS);
+        }
+        if self.folded {
+            text.push_str(&folded::declare(stride));
         }
         text.push_str(
             "\t.reg .b64 block, arena, number, end, step, current, copies_at, headers, work, waiting, frame, wide, place, dead, table;\n\
@@ -105,6 +107,9 @@ impl Kernel<'_> {
         if self.counts {
             text.push_str(&bounded::parameters());
         }
+        if self.folded {
+            text.push_str(&folded::begin(stride));
+        }
     }
 
     /// The next state of the level, and the next move of a property beside it.
@@ -115,8 +120,12 @@ impl Kernel<'_> {
             text.push_str(&bounded::is_open());
         }
         text.push_str("\tmov.b32 depth, 0;\n\tmov.b32 inner, 0;\n");
-        text.push_str(&locate("number", "place", stride, "LOAD"));
-        text.push_str(&copy_text("place", "current", stride, (&mut 0, &mut 0, &mut 0)));
+        text.push_str(&locate("number", "place", self.element(), "LOAD"));
+        if self.folded {
+            text.push_str(&folded::unfolded("place", "narrow"));
+        }
+        let from = if self.folded { "leaves" } else { "place" };
+        text.push_str(&copy_text(from, "current", stride, (&mut 0, &mut 0, &mut 0)));
         if let Some(observed) = &self.observed {
             text.push_str(&observed.letter());
         }
@@ -319,8 +328,16 @@ impl Kernel<'_> {
             let _ = writeln!(text, "\tbra {end};");
         }
         if let Some(observed) = &self.observed {
-            let before = if self.counts { bounded::FILTER } else { "" };
-            text.push_str(&observed.further_moves(before));
+            text.push_str(&observed.further_moves());
+            if self.counts {
+                text.push_str(bounded::FILTER);
+            }
+            if !self.folded {
+                text.push_str(&locate("number", "place", stride, "AGAIN"));
+            }
+            let from = if self.folded { "leaves" } else { "place" };
+            text.push_str(&copy_text(from, "current", stride, (&mut 15, &mut 3, &mut 3)));
+            text.push_str("\tbra $MOVE;\n");
         }
     }
 }
