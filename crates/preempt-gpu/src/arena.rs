@@ -10,6 +10,7 @@
 
 use crate::device::{Device, Trouble};
 use preempt_core::Stop;
+use std::time::{Duration, Instant};
 
 /// Most bytes of a block: what is moved between two looks at the limits.
 const BLOCK_BYTES: u64 = if cfg!(test) { 256 } else { 256 << 20 };
@@ -29,6 +30,8 @@ pub(crate) struct Arena {
     table: u64,
     /// A block has two to the power of this many states.
     shift: u32,
+    /// How long it takes to give a block back.
+    giving_back: Duration,
 }
 
 /// A block has two to the power of this many states.
@@ -53,7 +56,8 @@ impl Arena {
         let shift = shift_for(stride);
         let table = device.allocate(8 * most_blocks.max(1))?;
         let at = device.allocate(room * stride)?;
-        Ok(Arena { stride, at, room, base: 0, blocks: Vec::new(), most_blocks, table, shift })
+        let (blocks, giving_back) = (Vec::new(), Duration::ZERO);
+        Ok(Arena { stride, at, room, base: 0, blocks, most_blocks, table, shift, giving_back })
     }
 
     /// Gives everything back.
@@ -91,6 +95,11 @@ impl Arena {
         self.blocks.len() as u64 * self.block_bytes()
     }
 
+    /// How long it takes to give that back.
+    pub(crate) fn giving_back(&self) -> Duration {
+        self.giving_back.saturating_mul(self.blocks.len() as u32)
+    }
+
     fn block_bytes(&self) -> u64 {
         self.stride << self.shift
     }
@@ -112,7 +121,18 @@ impl Arena {
     ) -> Result<Self, Trouble> {
         let table = device.allocate(8 * most_blocks.max(1))?;
         let shift = shift_for(stride);
-        Ok(Arena { stride, at: 0, room: 0, base: 0, blocks: Vec::new(), most_blocks, table, shift })
+        let (blocks, giving_back) = (Vec::new(), Duration::ZERO);
+        Ok(Arena {
+            stride,
+            at: 0,
+            room: 0,
+            base: 0,
+            blocks,
+            most_blocks,
+            table,
+            shift,
+            giving_back,
+        })
     }
 
     /// Where the first state lies in the machine's memory that has not left the card, and how many have room behind it; `None` if there is no
@@ -156,12 +176,12 @@ impl Arena {
         &mut self,
         device: &mut dyn Device,
         (count, next): (u64, u64),
-        limit: &mut dyn FnMut(u64) -> Option<Stop>,
+        limit: &mut dyn FnMut(&Arena) -> Option<Stop>,
     ) -> Result<Option<Stop>, Trouble> {
         let mut end = self.base + count;
         let mut first = self.base;
         while first < end {
-            if let Some(stop) = limit(self.outside()) {
+            if let Some(stop) = limit(self) {
                 return Ok(Some(stop));
             }
             let Some((to, left)) = self.next_place(device, first)? else {
@@ -195,7 +215,15 @@ impl Arena {
         if block >= self.most_blocks {
             return Ok(false);
         }
-        let Ok(address) = device.allocate_outside(self.block_bytes()) else { return Ok(false) };
+        let bytes = self.block_bytes();
+        let Ok(mut address) = device.allocate_outside(bytes) else { return Ok(false) };
+        if self.giving_back.is_zero() {
+            // Memory that the card reads takes the machine long to give back: how long is known before a limit of time is near.
+            let begin = Instant::now();
+            device.free_outside(address);
+            self.giving_back = begin.elapsed();
+            address = device.allocate_outside(bytes)?;
+        }
         self.blocks.push(address);
         device.write(self.table + 8 * block, &address.to_le_bytes())?;
         Ok(true)

@@ -32,6 +32,8 @@ const FIRST_AT_ONCE: u64 = if cfg!(test) { 16 } else { 1 << 20 };
 /// More are, or fewer, where that takes less time or more than this, so that limits are kept within a second.
 const SHORT: Duration = Duration::from_millis(100);
 const LONG: Duration = Duration::from_millis(400);
+/// A run may end so long behind its limit of time.
+const LATE: Duration = Duration::from_millis(300);
 
 /// What to count as a mistake.
 pub(crate) struct Wanted {
@@ -121,6 +123,12 @@ pub(crate) struct Buckets {
     pub(crate) rows: Vec<BoundRow>,
     /// The last bucket, if more is left.
     pub(crate) bound: Option<u32>,
+}
+
+/// Why a search ends, behind which so much time is needed.
+fn stop_in_time(budget: &mut Budget<'_>, progress: Progress, needed: Duration) -> Option<Stop> {
+    let is_late = budget.is_late_in(needed.saturating_sub(LATE));
+    budget.check(progress).or(is_late.then_some(Stop::Time))
 }
 
 /// Sizes of the index.
@@ -296,6 +304,11 @@ impl<'d, D: Device> Search<'d, D> {
         }
     }
 
+    /// Why the search ends now, the first of the states that wait being this one.
+    pub(crate) fn stop(&self, first: u64, budget: &mut Budget<'_>) -> Option<Stop> {
+        stop_in_time(budget, self.progress(first), self.arena.giving_back())
+    }
+
     /// Expands a range of states; `None` if all went well.
     pub(crate) fn expand(
         &mut self,
@@ -397,7 +410,7 @@ impl<'d, D: Device> Search<'d, D> {
         loop {
             let level_end = self.counter(Counter::Next);
             while first < level_end {
-                if let Some(stop) = budget.check(self.progress(first)) {
+                if let Some(stop) = self.stop(first, budget) {
                     return Ok(End::Limit(stop));
                 }
                 if let Some(stop) = self.make_room(budget)? {

@@ -12,7 +12,7 @@
 //! hashes of whole states and numbers.
 
 use super::form::{Folded, Folds, Form, Region};
-use super::{Search, sizes};
+use super::{Search, sizes, stop_in_time};
 use crate::arena::{Arena, blocks_in};
 use crate::device::{Device, Trouble};
 use preempt_check::{Budget, Progress};
@@ -87,10 +87,7 @@ impl<D: Device> Search<'_, D> {
             self.device.load(&self.code.text)?;
             return Ok(false);
         }
-        let stops = |search: &mut Self| {
-            let progress = search.progress(search.given());
-            budget.check(progress).is_some()
-        };
+        let stops = |search: &mut Self| search.stop(search.given(), budget).is_some();
         if !self.fold_into(folds, folded, free, stops)? {
             self.device.load(&self.code.text)?;
             return Ok(false);
@@ -251,7 +248,9 @@ impl<D: Device> Search<'_, D> {
         let mut first = 0;
         while first < given {
             let memory = (self.arena.outside() + whole.outside()) as usize;
-            let stop = budget.check(Progress { memory, ..self.progress(given) });
+            let progress = Progress { memory, ..self.progress(given) };
+            let needed = self.arena.giving_back() + whole.giving_back();
+            let stop = stop_in_time(budget, progress, needed);
             let place = match stop {
                 None => whole.next_place(self.device, first)?,
                 Some(_) => None,

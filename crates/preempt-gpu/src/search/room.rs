@@ -6,7 +6,8 @@
 //!
 //! **Invariant:** an index is made of the states themselves, so it has what the one before had.
 
-use super::Search;
+use super::{Search, stop_in_time};
+use crate::arena::Arena;
 use crate::device::{Device, Trouble};
 use preempt_check::{Budget, Progress};
 use preempt_core::Stop;
@@ -19,7 +20,10 @@ impl<D: Device> Search<'_, D> {
     /// Has so many of the oldest states leave the card; gives why they do not.
     fn move_out(&mut self, count: u64, budget: &mut Budget<'_>) -> Result<Option<Stop>, Trouble> {
         let (next, progress) = (self.given(), self.progress(self.given()));
-        let limit = &mut |outside| budget.check(Progress { memory: outside as usize, ..progress });
+        let limit = &mut |arena: &Arena| {
+            let progress = Progress { memory: arena.outside() as usize, ..progress };
+            stop_in_time(budget, progress, arena.giving_back())
+        };
         let stop = self.arena.move_out(self.device, (count, next), limit)?;
         self.place_arena();
         Ok(stop)
