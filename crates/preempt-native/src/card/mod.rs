@@ -29,7 +29,7 @@ use crate::generate::code::{CodeError, Parameter};
 use crate::generate::compiled::{Parts, truth};
 use crate::generate::helpers::{HELPERS, LIST, REPLIES, TAKE};
 use crate::generate::moves::{Maker, Process};
-use crate::generate::ptx::{ALIGNMENT, Callee, Module, TABLES, function, heading};
+use crate::generate::ptx::{ALIGNMENT, Callee, Module, TABLES, copier, function, heading};
 use crate::generate::scope::{HelperId, Tables};
 use crate::generate::successors::Purpose;
 use crate::generate::support::{Reply, Support, has_rendezvous};
@@ -96,6 +96,9 @@ impl CardCode {
 
 /// Rendezvous: so many joint steps of one process besides its own moves.
 const JOINT: u32 = 24;
+/// In a program with more moves than this, a function copies states: in each of so many places that would take the assembler twice as
+/// long as all the rest.
+const MANY: usize = 250;
 /// So many states of indivisible sequences wait at a time.
 const WAITING: u32 = 16;
 
@@ -214,6 +217,7 @@ pub fn card_code(
             (tables.cancelled as usize, 1, places.ones),
         ],
         stride,
+        copier: (program.moves.len() > MANY).then(copier),
     };
     let most_growth = program.moves.iter().filter_map(|m| growth(program, m)).max().unwrap_or(0);
     let most_moves = program.proctypes.iter().flat_map(|p| &p.states).map(|s| s.moves.len()).max();
@@ -238,10 +242,19 @@ pub fn card_code(
     }
     text.push_str("};\n\n");
     let (propositions, conditions): (Vec<Callee>, Vec<ExprId>) = propositions.into_iter().unzip();
-    for callee in module.callees.iter().chain(&expand).chain(&propositions).chain([&insert]) {
+    let others = expand.iter().chain(&propositions).chain([&insert]).chain(&module.copier);
+    for callee in module.callees.iter().chain(others) {
         let _ = writeln!(text, "{};", heading(callee));
     }
     text.push('\n');
+    if let Some(copier) = &module.copier {
+        let in_place = Module { callees: Vec::new(), ranges: Vec::new(), stride, copier: None };
+        text.push_str(&function(&in_place, copier, &[16, 16], |code, p| {
+            let zero = code.number(0);
+            code.copy(p[0], p[1], zero);
+            code.give(zero);
+        }));
+    }
     if folded {
         text.push_str(&folded::functions(stride));
     }
