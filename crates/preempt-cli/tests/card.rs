@@ -57,6 +57,23 @@ fn the_kernels_of_all_models_can_be_assembled() {
     assert!(assembled_models.iter().all(|count| *count > 20), "{assembled_models:?}");
 }
 
+/// The model that a card is measured with has the states of a program written by hand for it alone.
+#[test]
+fn the_model_that_a_card_is_measured_with() {
+    let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/models/peterson_steps.pml");
+    let model = model.to_str().expect("a path");
+    for (size, states, steps) in [("N=2", "416", "801"), ("N=3", "30,686", "85863")] {
+        for backend in [&[][..], &["--backend", "interp"]] {
+            let exactly = ["--por", "off", "--no-merge", "--no-reset", "--no-hide"];
+            let line = [&["check", model, "-D", size], &exactly[..], backend].concat();
+            let found = preempt(&line);
+            let said = String::from_utf8_lossy(&found.stdout);
+            assert!(said.contains(&format!("({states} states, all explored)")), "{said}");
+            assert!(said.contains(&format!("{steps} transitions")), "{said}");
+        }
+    }
+}
+
 /// Without a driver one sentence, and nothing is searched.
 #[test]
 fn without_a_card_one_sentence() {
