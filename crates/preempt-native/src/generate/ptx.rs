@@ -5,7 +5,7 @@
 //! how wide an access may be, and the rest is put together from bytes.
 
 use super::code::{Arithmetic, Block, Code, Compare, Memory, Parameter, Register, Value};
-use std::collections::HashMap;
+use super::dead_blocks::reachable;
 use std::fmt::Write;
 
 /// A function that other functions of a module call.
@@ -103,41 +103,6 @@ pub(crate) fn function(
         body
     );
     whole
-}
-
-/// The text without the blocks that no other leads to. Blocks begin with a label, and end where the next one does.
-fn reachable(text: &str) -> String {
-    let mut blocks: Vec<(&str, Vec<&str>)> = vec![("", Vec::new())];
-    for line in text.lines() {
-        match line.strip_suffix(':').filter(|label| label.starts_with('$')) {
-            Some(label) => blocks.push((label, vec![line])),
-            None => blocks.last_mut().expect("the first one").1.push(line),
-        }
-    }
-    let numbers: HashMap<&str, usize> =
-        blocks.iter().enumerate().map(|(number, (label, _))| (*label, number)).collect();
-    let mut is_reached = vec![false; blocks.len()];
-    let mut waiting = vec![0];
-    while let Some(number) = waiting.pop() {
-        if std::mem::replace(&mut is_reached[number], true) {
-            continue;
-        }
-        let lines = &blocks[number].1;
-        let targets = lines.iter().filter_map(|line| Some(line.split_once("bra ")?.1));
-        waiting.extend(targets.map(|target| numbers[target.trim_end_matches(';')]));
-        let goes_on = |line: &&str| !line.starts_with("\tbra ") && !line.starts_with("\tret");
-        if lines.last().is_none_or(goes_on) && number + 1 < blocks.len() {
-            waiting.push(number + 1);
-        }
-    }
-    let mut text = String::new();
-    for ((_, lines), _) in blocks.iter().zip(is_reached).filter(|(_, is_reached)| *is_reached) {
-        for line in lines {
-            text.push_str(line);
-            text.push('\n');
-        }
-    }
-    text
 }
 
 /// The line that declares a function.
