@@ -136,6 +136,12 @@ impl<'a> Budget<'a> {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
+    /// Whether that limit passes within so long.
+    pub fn is_late_in(&self, time: Duration) -> bool {
+        let then = Instant::now().checked_add(time);
+        self.deadline.is_some_and(|deadline| then.is_none_or(|then| then >= deadline))
+    }
+
     /// Ends so much earlier: what comes afterwards needs that time.
     pub fn reserve(mut self, time: Duration) -> Self {
         self.deadline = self.deadline.map(|end| end.checked_sub(time).unwrap_or(end));

@@ -23,15 +23,22 @@ fn the_kernels_of_all_models_can_be_assembled() {
     let Some(ptxas) = preempt_testing::peer(&["ptxas"]) else { return };
     let folder = tempfile::tempdir().expect("a folder");
     // What they are for.
-    let kinds: [&[&str]; 3] =
-        [&[], &["--bound"], &["--formula", "[] (_nr_pr > 0 -> X (_nr_pr < 9))"]];
-    let mut assembled_models = [0; 3];
-    let all = models().into_iter().flat_map(|model| (0..3).map(move |kind| (model.clone(), kind)));
+    let formula = "[] (_nr_pr > 0 -> X (_nr_pr < 9))";
+    let kinds: [&[&str]; 6] = [
+        &[],
+        &["--bound"],
+        &["--formula", formula],
+        &["--bound", "--formula", formula],
+        &["--folded"],
+        &["--folded", "--formula", formula],
+    ];
+    let mut assembled_models = [0; 6];
+    let all = models().into_iter().flat_map(|model| (0..6).map(move |kind| (model.clone(), kind)));
     for (model, kind) in all {
         let path = model.to_str().expect("a path");
         let printed = preempt(&[&["kernel", path], kinds[kind]].concat());
         let said = String::from_utf8_lossy(&printed.stderr);
-        if kind == 1 && said.contains("waits for `timeout`") {
+        if kinds[kind].contains(&"--bound") && said.contains("waits for `timeout`") {
             continue;
         }
         assembled_models[kind] += 1;
@@ -48,6 +55,23 @@ fn the_kernels_of_all_models_can_be_assembled() {
         assert!(assembled.status.success(), "{path}: {said}");
     }
     assert!(assembled_models.iter().all(|count| *count > 20), "{assembled_models:?}");
+}
+
+/// The model that a card is measured with has the states of a program written by hand for it alone.
+#[test]
+fn the_model_that_a_card_is_measured_with() {
+    let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/models/peterson_steps.pml");
+    let model = model.to_str().expect("a path");
+    for (size, states, steps) in [("N=2", "416", "801"), ("N=3", "30,686", "85863")] {
+        for backend in [&[][..], &["--backend", "interp"]] {
+            let exactly = ["--por", "off", "--no-merge", "--no-reset", "--no-hide"];
+            let line = [&["check", model, "-D", size], &exactly[..], backend].concat();
+            let found = preempt(&line);
+            let said = String::from_utf8_lossy(&found.stdout);
+            assert!(said.contains(&format!("({states} states, all explored)")), "{said}");
+            assert!(said.contains(&format!("{steps} transitions")), "{said}");
+        }
+    }
 }
 
 /// Without a driver one sentence, and nothing is searched.

@@ -10,6 +10,7 @@
 
 use crate::device::{Device, Trouble};
 use preempt_core::Stop;
+use std::time::{Duration, Instant};
 
 /// Most bytes of a block: what is moved between two looks at the limits.
 const BLOCK_BYTES: u64 = if cfg!(test) { 256 } else { 256 << 20 };
@@ -29,6 +30,8 @@ pub(crate) struct Arena {
     table: u64,
     /// A block has two to the power of this many states.
     shift: u32,
+    /// How long it takes to give a block back.
+    giving_back: Duration,
 }
 
 /// A block has two to the power of this many states.
@@ -53,7 +56,8 @@ impl Arena {
         let shift = shift_for(stride);
         let table = device.allocate(8 * most_blocks.max(1))?;
         let at = device.allocate(room * stride)?;
-        Ok(Arena { stride, at, room, base: 0, blocks: Vec::new(), most_blocks, table, shift })
+        let (blocks, giving_back) = (Vec::new(), Duration::ZERO);
+        Ok(Arena { stride, at, room, base: 0, blocks, most_blocks, table, shift, giving_back })
     }
 
     /// Gives everything back.
@@ -91,6 +95,11 @@ impl Arena {
         self.blocks.len() as u64 * self.block_bytes()
     }
 
+    /// How long it takes to give that back.
+    pub(crate) fn giving_back(&self) -> Duration {
+        self.giving_back.saturating_mul(self.blocks.len() as u32)
+    }
+
     fn block_bytes(&self) -> u64 {
         self.stride << self.shift
     }
@@ -104,27 +113,82 @@ impl Arena {
         self.blocks[block as usize] + within * self.stride
     }
 
+    /// No states on the card, and room for the addresses of at most so many blocks of the machine's memory.
+    pub(crate) fn outside_alone(
+        device: &mut dyn Device,
+        stride: u64,
+        most_blocks: u64,
+    ) -> Result<Self, Trouble> {
+        let table = device.allocate(8 * most_blocks.max(1))?;
+        let shift = shift_for(stride);
+        let (blocks, giving_back) = (Vec::new(), Duration::ZERO);
+        Ok(Arena {
+            stride,
+            at: 0,
+            room: 0,
+            base: 0,
+            blocks,
+            most_blocks,
+            table,
+            shift,
+            giving_back,
+        })
+    }
+
+    /// Where the first state lies in the machine's memory that has not left the card, and how many have room behind it; `None` if there is no
+    /// room.
+    pub(crate) fn next_place(
+        &mut self,
+        device: &mut dyn Device,
+        number: u64,
+    ) -> Result<Option<(u64, u64)>, Trouble> {
+        let block = number >> self.shift;
+        if block == self.blocks.len() as u64 && !self.add_block(device)? {
+            return Ok(None);
+        }
+        let within = number - (block << self.shift);
+        let at = self.blocks[block as usize] + within * self.stride;
+        Ok(Some((at, (1 << self.shift) - within)))
+    }
+
+    /// The states before this one lie in the machine's memory.
+    pub(crate) fn has_left(&mut self, end: u64) {
+        self.base = end;
+    }
+
+    /// The card's part, and its bytes.
+    pub(crate) fn memory(&self) -> (u64, u64) {
+        (self.at, self.room * self.stride)
+    }
+
+    /// From now on a state has so many bytes, and the card's part room for so many; none of them has left it.
+    pub(crate) fn fold(&mut self, stride: u64, room: u64) {
+        debug_assert!(self.blocks.is_empty() && self.base == 0);
+        // The addresses of blocks have the room that they have.
+        let bytes = self.most_blocks * self.block_bytes();
+        (self.stride, self.room, self.shift) = (stride, room, shift_for(stride));
+        self.most_blocks = self.most_blocks.min(bytes / self.block_bytes());
+    }
+
     /// Moves so many of the oldest of the `next` states, or as many as the machine's memory has room for; gives why none moved, or
     /// why the search ends. `limit` is asked between two blocks.
     pub(crate) fn move_out(
         &mut self,
         device: &mut dyn Device,
         (count, next): (u64, u64),
-        limit: &mut dyn FnMut(u64) -> Option<Stop>,
+        limit: &mut dyn FnMut(&Arena) -> Option<Stop>,
     ) -> Result<Option<Stop>, Trouble> {
         let mut end = self.base + count;
         let mut first = self.base;
         while first < end {
-            if let Some(stop) = limit(self.outside()) {
+            if let Some(stop) = limit(self) {
                 return Ok(Some(stop));
             }
-            let block = first >> self.shift;
-            if block == self.blocks.len() as u64 && !self.add_block(device)? {
+            let Some((to, left)) = self.next_place(device, first)? else {
                 end = first;
                 break;
-            }
-            let last = end.min((block + 1) << self.shift);
-            let to = self.blocks[block as usize] + (first - (block << self.shift)) * self.stride;
+            };
+            let last = end.min(first + left);
             let from = self.at + (first - self.base) * self.stride;
             device.copy(from, to, (last - first) * self.stride)?;
             first = last;
@@ -151,7 +215,15 @@ impl Arena {
         if block >= self.most_blocks {
             return Ok(false);
         }
-        let Ok(address) = device.allocate_outside(self.block_bytes()) else { return Ok(false) };
+        let bytes = self.block_bytes();
+        let Ok(mut address) = device.allocate_outside(bytes) else { return Ok(false) };
+        if self.giving_back.is_zero() {
+            // Memory that the card reads takes the machine long to give back: how long is known before a limit of time is near.
+            let begin = Instant::now();
+            device.free_outside(address);
+            self.giving_back = begin.elapsed();
+            address = device.allocate_outside(bytes)?;
+        }
         self.blocks.push(address);
         device.write(self.table + 8 * block, &address.to_le_bytes())?;
         Ok(true)

@@ -92,7 +92,7 @@ impl<D: Device> Search<'_, D> {
         self.write_counters()?;
         let mut first = states.start;
         while first < states.end {
-            if let Some(stop) = budget.check(self.progress(first)) {
+            if let Some(stop) = self.stop(first, budget) {
                 return Ok(Some(End::Limit(stop)));
             }
             if let Some(stop) = self.make_room(budget)? {

@@ -22,6 +22,8 @@ const BLOCKS: u64 = 3;
 enum Operand {
     Register(usize),
     Number(u64),
+    /// So far into the thread's own memory that a call has.
+    Local(u64),
     /// The two halves of a vector.
     Pair(usize, usize),
     /// A register and an offset.
@@ -59,6 +61,8 @@ struct Frame {
     outgoing: Vec<u64>,
     back: u64,
     result: u64,
+    /// Where its part of the thread's own memory begins.
+    local: u64,
 }
 
 struct Thread {
@@ -245,7 +249,7 @@ impl Evaluator {
             return Operand::Label(*label);
         }
         if let Some(offset) = function.locals.get(word) {
-            return Operand::Number(LOCAL + offset);
+            return Operand::Local(*offset);
         }
         if let Some(address) = self.symbols.get(word) {
             return Operand::Number(*address);
@@ -299,6 +303,7 @@ impl Evaluator {
         let value = |frame: &Frame, specials: &[u64; 5], at: usize| match operands[at] {
             Operand::Register(number) => frame.registers[number],
             Operand::Number(number) => number,
+            Operand::Local(offset) => LOCAL + frame.local + offset,
             Operand::Special(number) => specials[number],
             other => panic!("no value: {other:?}"),
         };
@@ -324,6 +329,9 @@ impl Evaluator {
                 let Operand::Function(callee) = operands[0] else { panic!("no function") };
                 let parameters = std::mem::take(&mut frame.outgoing);
                 let registers = vec![0xdead_beef; self.functions[callee].registers.len()];
+                let local = thread.local.len() as u64;
+                let more = self.functions[callee].local_bytes;
+                thread.local.resize((local + more) as usize, POISON);
                 thread.frames.push(Frame {
                     function: callee,
                     at: 0,
@@ -332,10 +340,12 @@ impl Evaluator {
                     outgoing: Vec::new(),
                     back: 0,
                     result: 0,
+                    local,
                 });
             }
             "ret" => {
-                let result = frame.result;
+                let (result, local) = (frame.result, frame.local);
+                thread.local.truncate(local as usize);
                 thread.frames.pop();
                 if let Some(caller) = thread.frames.last_mut() {
                     caller.back = result;
@@ -520,8 +530,9 @@ impl Device for Evaluator {
     }
 
     fn fill(&mut self, address: u64, bytes: u64, byte: u8) -> Result<(), Trouble> {
-        let memory = self.memory.get_mut(&address).expect("an allocation");
-        memory[..bytes as usize].fill(byte);
+        let (start, memory) = self.memory.range_mut(..=address).next_back().expect("an allocation");
+        let at = (address - start) as usize;
+        memory[at..at + bytes as usize].fill(byte);
         Ok(())
     }
 
@@ -558,6 +569,7 @@ impl Device for Evaluator {
                     outgoing: Vec::new(),
                     back: 0,
                     result: 0,
+                    local: 0,
                 }],
                 local: vec![POISON; local],
                 specials: [number % BLOCK, BLOCK, number / BLOCK, blocks, number % BLOCK],

@@ -5,7 +5,9 @@
 mod random;
 
 mod beside;
+mod beside_by_preemptions;
 mod eviction;
+mod folding;
 
 use crate::evaluate::Evaluator;
 use crate::{Card, Driver};
@@ -302,7 +304,8 @@ fn long_states_are_whole() {
     }
 }
 
-/// A process type with many control states, also where it waits for messages and inside sequences.
+/// A process type with many control states, also where it waits for messages and inside sequences; and so many moves that states are
+/// copied by a function.
 #[test]
 fn process_types_with_many_control_states() {
     let line = |at: u32| match at % 4 {
@@ -311,7 +314,7 @@ fn process_types_with_many_control_states() {
         2 => format!("atomic {{ x > 0 -> x = 0; y = {at} }}; "),
         _ => "if :: x = 1 :: y > 3 -> x = 2 fi; ".into(),
     };
-    let body: String = (0..40).map(line).collect();
+    let body: String = (0..160).map(line).collect();
     let source = format!(
         "byte x, y; chan c = [1] of {{ byte }}; active proctype p() {{ {body} }} active proctype q() {{ x = 2; y = 1 }}"
     );

@@ -4,13 +4,15 @@ use super::random::{self, Random, properties};
 use super::{assert_no_mistake, interpreter, models, options, shared};
 use crate::Card;
 use crate::evaluate::Evaluator;
+use crate::search::Folds;
 use preempt_check::{Budget, search_here};
 use preempt_core::{Claim, Stop, Verdict};
 use preempt_native::Native;
+use preempt_promela::model::Model;
 use preempt_verify::promela::{
     Backend, Checker, Property, Selection, Settings, beside, read, select,
 };
-use preempt_verify::{Control, Preemptions, Reduction, Request, Search};
+use preempt_verify::{Control, Reduction, Request, Search};
 use std::sync::{Arc, PoisonError};
 
 /// More states than this take the evaluator too long.
@@ -71,10 +73,13 @@ fn compare(text: &str, selection: &Selection, seed: u64) -> Compared {
     // On a card with room for all, the same up to the first violation, and on one that most states have to leave.
     let states = here.statistics.states;
     let small = 16 * states.next_power_of_two() + states * here.statistics.state_bytes / 3 + 900;
-    for (max_errors, memory) in [(0, None), (1, None), (0, Some(small))] {
+    let larger = small + states * (16 + here.statistics.state_bytes * 2 / 3);
+    for (max_errors, memory) in [(0, None), (1, None), (0, Some(small)), (0, Some(larger))] {
         let device = shared(Evaluator::new(seed, 1 << 26));
         let interpreter = beside(&model, &settings, property, control).expect("a model");
-        let card = Card { few: 1, ..Card::new(device.clone(), interpreter, memory) };
+        // Folded whether that pays or not, or not at all.
+        let folds = if seed.is_multiple_of(2) { Folds::Always } else { Folds::Never };
+        let card = Card { few: 1, folds, ..Card::new(device.clone(), interpreter, memory) };
         let request = Request { elsewhere: Some(Arc::new(card)), max_errors, ..plain.clone() };
         let there = claim(&request, Backend::Native).expect("the same model");
         if there.notes.iter().any(|note| note.contains("the card was not used")) {
@@ -108,7 +113,7 @@ fn compare(text: &str, selection: &Selection, seed: u64) -> Compared {
     }
 }
 
-fn formula(text: &str) -> Selection {
+pub(super) fn formula(text: &str) -> Selection {
     Selection { formula: Some(text.into()), no_acceptance: true, ..Selection::default() }
 }
 
@@ -126,27 +131,32 @@ const PROPOSITIONS: &[&str] = &[
     "(a[h] == 0)",
 ];
 
-/// Random models with random formulas, half of which are invariants of something, and random never claims.
+/// A random model with a random formula, every other one an invariant of something, or with a random never claim.
+pub(super) fn random_property(seed: u64) -> (String, Selection) {
+    let random = &mut Random::new(seed);
+    let model = random::make(random, None).text();
+    let mut text = format!(
+        "#define p {}\n#define q {}\n{model}",
+        random.pick(PROPOSITIONS),
+        random.pick(PROPOSITIONS)
+    );
+    let selection = match random.below(3) {
+        0 => {
+            text.push_str(&properties::claim(random));
+            Selection { no_acceptance: true, ..Selection::default() }
+        }
+        1 => formula(&properties::formula(random, 2)),
+        _ => formula(&format!("[] ({})", properties::formula(random, 1))),
+    };
+    (text, selection)
+}
+
 #[test]
 fn random_models_have_the_same_claims() {
     let count = std::env::var("PREEMPT_CARD_MODELS").ok().and_then(|text| text.parse().ok());
     let (mut on_card, mut violated, mut left) = (0, 0, 0);
     for seed in 0..count.unwrap_or(1000) {
-        let random = &mut Random::new(seed);
-        let model = random::make(random, None).text();
-        let mut text = format!(
-            "#define p {}\n#define q {}\n{model}",
-            random.pick(PROPOSITIONS),
-            random.pick(PROPOSITIONS)
-        );
-        let selection = match random.below(3) {
-            0 => {
-                text.push_str(&properties::claim(random));
-                Selection { no_acceptance: true, ..Selection::default() }
-            }
-            1 => formula(&properties::formula(random, 2)),
-            _ => formula(&format!("[] ({})", properties::formula(random, 1))),
-        };
+        let (text, selection) = random_property(seed);
         match compare(&text, &selection, seed) {
             Compared::OnCard(is_violated) => {
                 on_card += 1;
@@ -158,6 +168,19 @@ fn random_models_have_the_same_claims() {
     }
     println!("{on_card} on the card, {violated} of them violated; {left} left to the processor");
     assert!(on_card > 100 && violated > 20 && violated + 20 < on_card);
+}
+
+/// A model's own formulas and claims, and two formulas for all models.
+pub(super) fn selections(model: &Model) -> Vec<Selection> {
+    let formulas = model.formulas.iter().filter_map(|block| block.name.clone());
+    let mut selections: Vec<Selection> = formulas
+        .map(|name| Selection { ltl: Some(name), no_acceptance: true, ..Selection::default() })
+        .collect();
+    selections.extend(["[] (_nr_pr < 99)", "[] (_nr_pr > 1 -> X (_nr_pr > 1))"].map(formula));
+    if !model.claims.is_empty() {
+        selections.push(Selection { no_acceptance: true, ..Selection::default() });
+    }
+    selections
 }
 
 /// The models' own formulas and claims, as far as finite executions show them, and two formulas for all of them.
@@ -173,15 +196,7 @@ fn the_models_have_the_same_claims() {
         if search_here(&native, &options(), &mut Budget::unlimited().states(MOST)).stop.is_some() {
             continue;
         }
-        let formulas = model.formulas.iter().filter_map(|block| block.name.clone());
-        let mut selections: Vec<Selection> = formulas
-            .map(|name| Selection { ltl: Some(name), no_acceptance: true, ..Selection::default() })
-            .collect();
-        selections.extend(["[] (_nr_pr < 99)", "[] (_nr_pr > 1 -> X (_nr_pr > 1))"].map(formula));
-        if !model.claims.is_empty() {
-            selections.push(Selection { no_acceptance: true, ..Selection::default() });
-        }
-        for selection in selections {
+        for selection in selections(&model) {
             match compare(&text, &selection, 1) {
                 Compared::OnCard(_) => compared.push(name.clone()),
                 Compared::Left => left.push(name.clone()),
@@ -222,31 +237,4 @@ fn automata_of_all_kinds() {
             }
         }
     }
-}
-
-/// A bound on preemptions and a property together are for the processor, and the answer says so.
-#[test]
-fn a_bound_and_a_property_are_left_to_the_processor() {
-    let text = "byte x; active [2] proctype up() { do :: x < 3 -> x++ :: x > 2 -> break od }";
-    let mut model = read("model.pml", text).expect("a model");
-    let property = select(&mut model, &formula("[] (x < 9)")).expect("a formula")[0];
-    let (settings, control) = (&Settings::default(), &Control::new());
-    let plain = Request {
-        preemptions: Preemptions::Iterate { last: None },
-        reduction: Reduction::None,
-        ..Request::default()
-    };
-    let interpreter = beside(&model, settings, property, control).expect("a model");
-    let card = Card { few: 1, ..Card::new(shared(Evaluator::new(1, 1 << 26)), interpreter, None) };
-    let request = Request { elsewhere: Some(Arc::new(card)), ..plain.clone() };
-    let claim = |request: &Request| {
-        let checker = Checker { model: &model, settings, request, control };
-        checker.check(property).expect("a claim").claim
-    };
-    let (here, there) = (claim(&plain), claim(&request));
-    assert!(
-        there.notes.iter().any(|note| note.contains("preemptions are counted, and a property"))
-    );
-    assert_eq!(here.sentence, there.sentence);
-    assert_eq!(here.statistics.per_bound, there.statistics.per_bound);
 }

@@ -11,6 +11,9 @@
 //! record only when a range is done (`commit`), so that a range can be expanded again after the index has grown. When no state is
 //! visited any more, the next bucket begins with the processes that had to wait.
 //!
+//! A move of a property alone preempts no process: the state behind it has the same last mover. So it is made once for each last mover
+//! of the visits that are looked at.
+//!
 //! **Invariant:** each process is run from a state once, in the bucket in which that is possible first. So what is counted is
 //! the same in whatever order states are expanded and visits arrive.
 
@@ -38,7 +41,7 @@ pub(super) fn registers(waiting: u32) -> String {
     format!(
         "\t.local .align 16 .b8 mover_bytes[{}];\n\
          \t.reg .b64 records, pendings, dirty, record, arrived, ran, due, pending, movers;\n\
-         \t.reg .b32 filtered, mover, last, rest, peek;\n",
+         \t.reg .b32 filtered, mover, last, rest, peek, visits, again;\n",
         4 * waiting.max(4)
     )
 }
@@ -64,14 +67,17 @@ pub(super) fn is_open() -> String {
     )
 }
 
-/// Goes from process to process of the state, to each last mover that was not run yet; those that were could move.
-pub(super) fn before_movers(globals_end: u32) -> String {
+/// Goes from process to process of the state, to each last mover that was not run yet; those that were could move. Where a
+/// property has no move with the model (`is_held`), none can.
+pub(super) fn before_movers(globals_end: u32, is_held: &str) -> String {
     format!(
         "\tld.u8 alive, [current+1];\n\tsetp.gt.u32 test, alive, {MOST_MOVERS};\n\t@test bra $ASK;\n\
          \tand.b64 arrived, record, {MOVERS};\n\tshr.u64 ran, record, {RUN};\n\tand.b64 ran, ran, {MOVERS};\n\
          \txor.b64 due, ran, {MOVERS};\n\tmov.b64 pending, {};\n\
-         \tsetp.ne.s32 test, rest, 0;\n\t@test bra $DECIDED;\n\
-         \tand.b64 wide, record, {UNMOVED};\n\tsetp.ne.u64 test, wide, 0;\n\t@test bra $DECIDED;\n\
+         \tmov.b32 visits, 0;\n\tsetp.ne.s32 test, rest, 0;\n\t@test bra $DECIDED;\n\
+         \tnot.b64 low, ran;\n\tand.b64 low, low, arrived;\n\tand.b64 wide, record, {UNMOVED};\n\tor.b64 low, low, wide;\n\
+         \tcvt.u32.u64 visits, low;\n{is_held}\
+         \tsetp.ne.u64 test, wide, 0;\n\t@test bra $DECIDED;\n\
          \tshr.u64 wide, arrived, alive;\n\tsetp.ne.u64 test, wide, 0;\n\t@test bra $DECIDED;\n\
          \tmov.b32 pid, 0;\n\tmov.b32 timeout, 0;\n\tmov.b32 at, {globals_end};\n\
          $LOOK:\n\tsetp.ge.u32 test, pid, alive;\n\t@test bra $ALL_MOVE;\n\
@@ -95,8 +101,9 @@ pub(super) fn decide() -> String {
      $DECIDED:\n\tmov.b32 filtered, 1;\n\tmov.b32 last, 0;\n\tsetp.eq.s32 test, rest, 0;\n\t@test bra $NOTE;\n\
      \tpopc.b64 narrow, ran;\n\tsetp.le.u32 test, narrow, 1;\n\t@test bra $NOTE;\n\
      \tmov.b64 wide, 1;\n\tst.global.b64 [counters+{}], wide;\n\
-     $NOTE:\n\tsetp.ne.s32 test, peek, 0;\n\t@test bra $ITEM;\n\
-     \tshl.b64 wide, number, 2;\n\tadd.s64 wide, pendings, wide;\n\tcvt.u32.u64 narrow, pending;\n\tst.global.b32 [wide+0], narrow;\n",
+     $NOTE:\n\tsetp.ne.s32 test, peek, 0;\n\t@test bra $RUN;\n\
+     \tshl.b64 wide, number, 2;\n\tadd.s64 wide, pendings, wide;\n\tcvt.u32.u64 narrow, pending;\n\tst.global.b32 [wide+0], narrow;\n\
+     $RUN:\n",
         counter(Counter::Left)
     )
 }
@@ -131,6 +138,27 @@ pub(super) const KEEP_MOVER: &str = "\tmul.wide.u32 wide, depth, 4;\n\tadd.s64 p
 
 pub(super) const TAKE_MOVER: &str = "\tmul.wide.u32 wide, depth, 4;\n\tadd.s64 frame, movers, wide;\n\tld.b32 last, [frame+0];\n\
     \tmov.b32 filtered, 0;\n";
+
+/// As often as there are visits that the state is looked at for: what follows is done with each last mover, or the mark that there
+/// is none. `name` tells the labels of one place from those of another.
+pub(super) fn each_visit(name: &str) -> String {
+    format!(
+        "\tmov.b32 again, visits;\n${name}_VISIT:\n\tsetp.eq.s32 test, again, 0;\n\t@test bra ${name}_VISITED;\n\
+         \tbfind.u32 mover, again;\n\tmov.b32 bits, 1;\n\tshl.b32 bits, bits, mover;\n\txor.b32 again, again, bits;\n"
+    )
+}
+
+/// The end of what is done for each visit.
+pub(super) fn visited(name: &str) -> String {
+    format!("\tbra ${name}_VISIT;\n${name}_VISITED:\n")
+}
+
+/// Counts the mistakes of a property once for each visit.
+pub(super) const MISTAKES_BY_VISIT: &str =
+    "\tpopc.b32 bits, visits;\n\tmul.lo.s32 mistakes, mistakes, bits;\n";
+
+/// Goes back to a state from which processes are run, behind its indivisible sequences.
+pub(super) const FILTER: &str = "\tmov.b32 filtered, 1;\n";
 
 /// What the insertion of a state needs beside the rest.
 pub(super) fn insert_head() -> String {

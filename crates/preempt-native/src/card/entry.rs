@@ -3,11 +3,10 @@
 //! A thread takes every so many-th state of a range, and expands one process after the other. Successors in the middle of an
 //! indivisible sequence wait, and are expanded before the next state is taken.
 
-use super::bounded;
 use super::kernel::Kernel;
 use super::layout::{Counter, Field, GROUP_WORDS, GROUPS, counter, field};
-use super::monitor;
 use super::range::{FIRST_NUMBER, NEXT_NUMBER, locate};
+use super::{bounded, folded, monitor};
 use crate::execute::workspace::{HEADER, Workspace};
 use crate::generate::ptx::{Callee, TABLES, copy_text};
 use preempt_core::engine::SuccessorHeader;
@@ -55,6 +54,9 @@ impl Kernel<'_> {
         }
         if self.observed.is_some() {
             text.push_str(monitor::REGISTERS);
+        }
+        if self.folded {
+            text.push_str(&folded::declare(stride));
         }
         text.push_str(
             "\t.reg .b64 block, arena, number, end, step, current, copies_at, headers, work, waiting, frame, wide, place, dead, table;\n\
@@ -105,6 +107,9 @@ impl Kernel<'_> {
         if self.counts {
             text.push_str(&bounded::parameters());
         }
+        if self.folded {
+            text.push_str(&folded::begin(stride));
+        }
     }
 
     /// The next state of the level, and the next move of a property beside it.
@@ -115,10 +120,18 @@ impl Kernel<'_> {
             text.push_str(&bounded::is_open());
         }
         text.push_str("\tmov.b32 depth, 0;\n\tmov.b32 inner, 0;\n");
-        text.push_str(&locate("number", "place", stride, "LOAD"));
-        text.push_str(&copy_text("place", "current", stride, (&mut 0, &mut 0, &mut 0)));
+        text.push_str(&locate("number", "place", self.element(), "LOAD"));
+        if self.folded {
+            text.push_str(&folded::unfolded("place", "narrow"));
+        }
+        let from = if self.folded { "leaves" } else { "place" };
+        text.push_str(&copy_text(from, "current", stride, (&mut 0, &mut 0, &mut 0)));
+        if let Some(observed) = &self.observed {
+            text.push_str(&observed.letter());
+        }
         if self.counts {
-            text.push_str(&bounded::before_movers(globals_end));
+            let is_held = if self.observed.is_some() { monitor::IS_HELD } else { "" };
+            text.push_str(&bounded::before_movers(globals_end, is_held));
             let _ = writeln!(text, "\tst.b64 [work+{}], copies_at;", Workspace::OUT);
             self.dispatch(text, "MOVER");
             text.push_str(&bounded::behind_mover());
@@ -126,8 +139,11 @@ impl Kernel<'_> {
             text.push_str(&bounded::decide());
         }
         if let Some(observed) = &self.observed {
-            text.push_str(&observed.moves());
-            self.call_insert(text, insert, "current");
+            if self.counts {
+                text.push_str(bounded::MISTAKES_BY_VISIT);
+            }
+            text.push_str(&monitor::own_moves());
+            self.insert_unmoved(text, insert, "OWN");
             text.push_str(&observed.next_move());
         }
     }
@@ -152,11 +168,11 @@ impl Kernel<'_> {
         text.push_str(
             "\tsetp.lt.s32 test, found, 0;\n\t@test bra $ASK;\n\tadd.s32 all, all, found;\n\tmov.b32 reach, 0;\n",
         );
-        if self.counts {
-            text.push_str(&bounded::note_left());
-        }
         if self.observed.is_some() {
             text.push_str(monitor::BEFORE_HEADERS);
+        }
+        if self.counts {
+            text.push_str(&bounded::note_left());
         }
     }
 
@@ -248,7 +264,20 @@ impl Kernel<'_> {
         if self.observed.is_some() {
             // Nothing can move: the state repeats for ever, and the property moves alone.
             text.push_str(monitor::BEFORE_REPEATING);
-            self.call_insert(text, insert, "current");
+            self.insert_unmoved(text, insert, "REPEATED");
+        }
+    }
+
+    /// Inserts the present state behind a step of the property alone, which leaves the last mover what it was: where these count,
+    /// once for each.
+    fn insert_unmoved(&self, text: &mut String, insert: &Callee, name: &str) {
+        if self.counts {
+            text.push_str(&bounded::each_visit(name));
+        }
+        text.push_str("\tadd.s64 arrivals, arrivals, 1;\n");
+        self.call_insert(text, insert, "current");
+        if self.counts {
+            text.push_str(&bounded::visited(name));
         }
     }
 
@@ -300,6 +329,15 @@ impl Kernel<'_> {
         }
         if let Some(observed) = &self.observed {
             text.push_str(&observed.further_moves());
+            if self.counts {
+                text.push_str(bounded::FILTER);
+            }
+            if !self.folded {
+                text.push_str(&locate("number", "place", stride, "AGAIN"));
+            }
+            let from = if self.folded { "leaves" } else { "place" };
+            text.push_str(&copy_text(from, "current", stride, (&mut 15, &mut 3, &mut 3)));
+            text.push_str("\tbra $MOVE;\n");
         }
     }
 }

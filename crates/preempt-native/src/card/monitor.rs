@@ -9,8 +9,7 @@
 //! an indivisible sequence the automaton rests.
 
 use super::layout::{Counter, counter};
-use super::range::locate;
-use crate::generate::ptx::{Callee, call_text, copy_text};
+use crate::generate::ptx::{Callee, call_text};
 use std::fmt::Write;
 
 /// An automaton as a table.
@@ -50,14 +49,27 @@ pub(super) struct Observed<'a> {
 }
 
 pub(super) const REGISTERS: &str =
-    "\t.reg .b64 list;\n\t.reg .b32 own, letter, left, targets;\n\t.reg .pred held;\n";
+    "\t.reg .b64 list;\n\t.reg .b32 own, letter, left, targets, mistakes;\n\t.reg .pred held;\n";
 
 /// Where the automaton has no move, the steps of the model are looked at only to see whether there are any.
 pub(super) const BEFORE_HEADERS: &str = "\t@held mov.b32 found, 0;\n";
 
-/// The automaton's own step in a state that repeats for ever.
-pub(super) const BEFORE_REPEATING: &str =
-    "\t@held bra $ITEM_END;\n\tadd.s64 arrivals, arrivals, 1;\n";
+/// Where the automaton has a move, it moves alone in a state that repeats for ever.
+pub(super) const BEFORE_REPEATING: &str = "\t@held bra $ITEM_END;\n";
+
+/// Where preemptions are counted: no process can go on if the automaton has no move.
+pub(super) const IS_HELD: &str = "\t@held bra $DECIDED;\n";
+
+/// Begins with the automaton's own steps; each of them is inserted by what follows.
+pub(super) fn own_moves() -> String {
+    format!(
+        "\tsetp.eq.s32 test, mistakes, 0;\n\t@test bra $NO_MISTAKE;\n\
+         \tcvt.u64.u32 wide, mistakes;\n\tadd.s64 errors, errors, wide;\n\tatom.global.min.u64 wide, [counters+{}], number;\n\
+         $NO_MISTAKE:\n$ALONE:\n\tsetp.eq.s32 test, left, 0;\n\t@test bra $MOVE;\n\
+         \tld.global.u8 own, [list+0];\n\tadd.s64 list, list, 1;\n\tsub.s32 left, left, 1;\n",
+        counter(Counter::Erroneous),
+    )
+}
 
 /// Notes that the automaton has no move where the model has one.
 pub(super) fn note_cut() -> String {
@@ -69,8 +81,8 @@ pub(super) fn note_cut() -> String {
 }
 
 impl Observed<'_> {
-    /// Reads the letter and begins with the automaton's own steps; each of them is inserted by what follows.
-    pub(super) fn moves(&self) -> String {
+    /// Reads the letter, and what the automaton does.
+    pub(super) fn letter(&self) -> String {
         let mut text = format!(
             "\tld.u8 own, [current+{}];\n\tshl.b32 letter, own, {};\n",
             self.stride - 1,
@@ -87,14 +99,9 @@ impl Observed<'_> {
             text,
             "\tmul.wide.u32 wide, letter, 4;\n\tadd.s64 place, table, wide;\n\tld.global.b32 narrow, [place+{}];\n\
              \tcvt.u64.u32 wide, narrow;\n\tadd.s64 list, table, wide;\n\
-             \tld.global.u8 narrow, [list+0];\n\tsetp.eq.s32 test, narrow, 0;\n\t@test bra $NO_MISTAKE;\n\
-             \tcvt.u64.u32 wide, narrow;\n\tadd.s64 errors, errors, wide;\n\tatom.global.min.u64 wide, [counters+{}], number;\n\
-             $NO_MISTAKE:\n\tld.global.u8 left, [list+1];\n\tld.global.u8 targets, [list+2];\n\tadd.s64 list, list, 3;\n\
-             \tsetp.eq.s32 held, targets, 0;\n\
-             $ALONE:\n\tsetp.eq.s32 test, left, 0;\n\t@test bra $MOVE;\n\
-             \tld.global.u8 own, [list+0];\n\tadd.s64 list, list, 1;\n\tsub.s32 left, left, 1;\n\tadd.s64 arrivals, arrivals, 1;",
+             \tld.global.u8 mistakes, [list+0];\n\tld.global.u8 left, [list+1];\n\tld.global.u8 targets, [list+2];\n\
+             \tadd.s64 list, list, 3;\n\tsetp.eq.s32 held, targets, 0;",
             self.table,
-            counter(Counter::Erroneous),
         );
         text
     }
@@ -106,15 +113,10 @@ impl Observed<'_> {
             .into()
     }
 
-    /// Has the model take its steps once more if the automaton has another move.
+    /// Behind the steps that the model takes with one move of the automaton: has it take them once more if there is another.
     pub(super) fn further_moves(&self) -> String {
-        let mut text = String::from(
-            "$MOVE_END:\n\t@held bra $SKIP;\n\tsetp.eq.s32 test, targets, 0;\n\t@test bra $SKIP;\n\
-             \tmov.b32 depth, 0;\n\tmov.b32 inner, 0;\n",
-        );
-        text.push_str(&locate("number", "place", self.stride, "AGAIN"));
-        text.push_str(&copy_text("place", "current", self.stride, (&mut 15, &mut 3, &mut 3)));
-        text.push_str("\tbra $MOVE;\n");
-        text
+        "$MOVE_END:\n\t@held bra $SKIP;\n\tsetp.eq.s32 test, targets, 0;\n\t@test bra $SKIP;\n\
+         \tmov.b32 depth, 0;\n\tmov.b32 inner, 0;\n"
+            .into()
     }
 }

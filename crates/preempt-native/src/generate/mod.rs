@@ -1,7 +1,7 @@
 //! Everything that emits code.
 //!
 //! 1. `code.rs`: a small assembler as a trait, with Cranelift behind it in `cranelift.rs` and PTX, the text that a graphics card
-//!    takes, in `ptx.rs`. `on_demand.rs`: functions compiled when they are first called.
+//!    takes, in `ptx.rs` with `dead_blocks.rs`. `on_demand.rs`: functions compiled when they are first called.
 //! 2. `scope.rs`, `value.rs`, `channel.rs`: expressions, places and channels.
 //! 3. `support.rs`: what has machine code at all. `moves.rs`, `rendezvous.rs`: moves, their guards and effects.
 //! 4. `successors.rs`: all moves of a control state; `sequence.rs`: atomic blocks in one go; `undo_log.rs`: steps
@@ -12,6 +12,7 @@ pub(crate) mod channel;
 pub(crate) mod code;
 pub(crate) mod compiled;
 pub(crate) mod cranelift;
+mod dead_blocks;
 pub(crate) mod helpers;
 pub(crate) mod moves;
 pub(crate) mod on_demand;

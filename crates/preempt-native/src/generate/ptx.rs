@@ -5,6 +5,7 @@
 //! how wide an access may be, and the rest is put together from bytes.
 
 use super::code::{Arithmetic, Block, Code, Compare, Memory, Parameter, Register, Value};
+use super::dead_blocks::reachable;
 use std::fmt::Write;
 
 /// A function that other functions of a module call.
@@ -25,6 +26,17 @@ pub(crate) struct Module {
     pub(crate) ranges: Vec<(usize, usize, u32)>,
     /// Bytes of a state, all of which are copied.
     pub(crate) stride: u32,
+    /// The function that copies a state, if that is not done in place.
+    pub(crate) copier: Option<Callee>,
+}
+
+/// A function that copies a state.
+pub(crate) fn copier() -> Callee {
+    Callee {
+        name: "copy_state".into(),
+        parameters: vec![Parameter::Address; 2],
+        result: Parameter::Number,
+    }
 }
 
 /// The name of the tables of a module.
@@ -80,6 +92,7 @@ pub(crate) fn function(
         parameters.push(value);
     }
     body(&mut text, &parameters);
+    let body = reachable(&text.body);
     let mut whole = heading(callee);
     let _ = write!(
         whole,
@@ -87,7 +100,7 @@ pub(crate) fn function(
         text.numbers + 1,
         text.addresses + 1,
         text.conditions + 1,
-        text.body
+        body
     );
     whole
 }
@@ -365,6 +378,12 @@ impl Code for Text<'_> {
     /// All states have the same length on a card.
     fn copy(&mut self, from: Value, to: Value, _length: Value) {
         let (from, to) = (self.name(from), self.name(to));
+        if let Some(copier) = &self.module.copier {
+            let (_, nothing) = self.number_value();
+            let call = call_text(copier, &[from, to], &nothing);
+            self.body.push_str(&call);
+            return;
+        }
         let body = copy_text(
             &from,
             &to,
