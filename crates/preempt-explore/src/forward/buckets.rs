@@ -13,7 +13,7 @@
 
 use super::Forward;
 use super::levels::{Branch, Level};
-use super::node::Pending;
+use super::node::{Pending, Successor};
 use crate::{Ending, Halt, Move, Program, Session, Terminal, ThreadId};
 use std::time::Instant;
 
@@ -286,11 +286,11 @@ impl Forward {
                 continue;
             }
             if steps.peek().is_none() && !self.is_needed_again(node) {
-                result = self.enter_last(session, state, node, step, cost);
+                result = self.enter_last(session, state, Successor { parent: node, step, cost });
                 self.moves = moves;
                 return result;
             }
-            result = self.enter(session, &state, node, step, cost);
+            result = self.enter(session, &state, Successor { parent: node, step, cost });
         }
         self.moves = moves;
         self.leave(node, state);

@@ -36,7 +36,7 @@ use crate::{
     WorkerPool,
 };
 use levels::Level;
-use node::{Node, Pending, ROOT, Suspended, path_to};
+use node::{Node, Pending, ROOT, Successor, Suspended, path_to};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::time::{Duration, Instant};
 
@@ -284,11 +284,11 @@ impl Forward {
         let mut result = Ok(());
         while let (Some(step), Ok(())) = (steps.next(), result) {
             if steps.peek().is_none() && !self.is_needed_again(node) {
-                result = self.enter_last(session, state, node, step, cost);
+                result = self.enter_last(session, state, Successor { parent: node, step, cost });
                 self.moves = moves;
                 return result;
             }
-            result = self.enter(session, &state, node, step, cost);
+            result = self.enter(session, &state, Successor { parent: node, step, cost });
         }
         self.moves = moves;
         self.leave(node, state);
@@ -341,9 +341,9 @@ impl Forward {
         let mut steps = moves.iter().rev().filter(|m| wanted(m)).copied().peekable();
         while let Some(step) = steps.next() {
             if steps.peek().is_none() {
-                return self.enter_last(session, state, node, step, cost);
+                return self.enter_last(session, state, Successor { parent: node, step, cost });
             }
-            self.enter(session, &state, node, step, cost)?;
+            self.enter(session, &state, Successor { parent: node, step, cost })?;
         }
         self.spare.push(state);
         Ok(())
@@ -354,14 +354,12 @@ impl Forward {
         &mut self,
         session: &mut Session<'_, P>,
         state: &ExecutionState,
-        parent: u32,
-        step: Move,
-        cost: u32,
+        successor: Successor,
     ) -> Result<(), Halt> {
-        let Some(hash) = self.admit(session, state, step, cost)? else { return Ok(()) };
+        let Some(hash) = self.admit(session, state, successor)? else { return Ok(()) };
         let mut next = self.spare.pop().unwrap_or_else(|| ExecutionState::new(state.rules));
         next.clone_from(state);
-        self.visit(session, next, parent, step, cost, hash)
+        self.visit(session, next, successor, hash)
     }
 
     /// The same for the last successor of a state that is not needed any more: nothing is copied, also
@@ -370,12 +368,10 @@ impl Forward {
         &mut self,
         session: &mut Session<'_, P>,
         state: ExecutionState,
-        parent: u32,
-        step: Move,
-        cost: u32,
+        successor: Successor,
     ) -> Result<(), Halt> {
-        match self.admit(session, &state, step, cost)? {
-            Some(hash) => self.visit(session, state, parent, step, cost, hash),
+        match self.admit(session, &state, successor)? {
+            Some(hash) => self.visit(session, state, successor, hash),
             None => {
                 self.spare.push(state);
                 Ok(())
@@ -388,8 +384,7 @@ impl Forward {
         &mut self,
         session: &Session<'_, P>,
         state: &ExecutionState,
-        step: Move,
-        cost: u32,
+        Successor { step, cost, .. }: Successor,
     ) -> Result<Option<u128>, Halt> {
         let hash = state.graph_after(step);
         if let Some(steps) = &mut self.steps {
@@ -409,9 +404,7 @@ impl Forward {
         &mut self,
         session: &mut Session<'_, P>,
         mut state: ExecutionState,
-        parent: u32,
-        step: Move,
-        cost: u32,
+        Successor { parent, step, cost }: Successor,
         hash: u128,
     ) -> Result<(), Halt> {
         let node = self.nodes.len() as u32;
