@@ -38,6 +38,14 @@ pub(crate) struct Local {
     pub(crate) top: Option<Top>,
 }
 
+/// The thread that moves in a state, and its activation.
+#[derive(Clone, Copy)]
+struct Mover<'a> {
+    state: &'a Rc<State>,
+    thread: usize,
+    top: &'a Top,
+}
+
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Top {
     pub(crate) function: u32,
@@ -357,6 +365,7 @@ impl Proof<'_> {
     fn expand(&mut self, state: &Rc<State>, thread: usize) {
         let local = state.threads[thread].clone();
         let Some(top) = &local.top else { return };
+        let mover = Mover { state, thread, top };
         let program = self.program;
         let function = &program.functions[top.function as usize];
         for &e in &function.out[top.node as usize] {
@@ -365,7 +374,7 @@ impl Proof<'_> {
             match &edge.operation {
                 Operation::Assume(condition) => {
                     if condition.truths(&get, &get).1 {
-                        self.step(state, thread, top, &[], &[], edge.to);
+                        self.step(mover, &[], &[], edge.to);
                     }
                 }
                 Operation::Assign { lhs, rhs, constrain } => {
@@ -385,7 +394,7 @@ impl Proof<'_> {
                         return;
                     };
                     for values in choices {
-                        self.step(state, thread, top, lhs, &values, edge.to);
+                        self.step(mover, lhs, &values, edge.to);
                     }
                 }
                 Operation::Call { function: callee, args, .. } => {
@@ -403,7 +412,7 @@ impl Proof<'_> {
                         return;
                     };
                     for values in choices {
-                        self.call(state, thread, top, *callee, e, args.len(), values);
+                        self.call(mover, e, values);
                     }
                 }
                 Operation::Return(values) => {
@@ -413,7 +422,7 @@ impl Proof<'_> {
                         return;
                     };
                     for results in choices {
-                        self.leave(state, thread, top, results);
+                        self.leave(mover, results);
                     }
                 }
             }
@@ -432,9 +441,7 @@ impl Proof<'_> {
 
     fn step(
         &mut self,
-        state: &Rc<State>,
-        thread: usize,
-        top: &Top,
+        Mover { state, thread, top }: Mover<'_>,
         lhs: &[VariableId],
         values: &[u32],
         to: usize,
@@ -458,17 +465,13 @@ impl Proof<'_> {
         self.add(next);
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn call(
-        &mut self,
-        state: &Rc<State>,
-        thread: usize,
-        top: &Top,
-        callee: usize,
-        edge: usize,
-        args: usize,
-        values: Vec<u32>,
-    ) {
+    /// Takes a call with these values of the callee's frame.
+    fn call(&mut self, Mover { state, thread, top }: Mover<'_>, edge: usize, values: Vec<u32>) {
+        let caller = &self.program.functions[top.function as usize];
+        let Operation::Call { function: callee, args, .. } = &caller.edges[edge].operation else {
+            return;
+        };
+        let (callee, args) = (*callee, args.len());
         let waiting = Waiting {
             function: top.function,
             edge: edge as u32,
@@ -512,7 +515,7 @@ impl Proof<'_> {
         }
     }
 
-    fn leave(&mut self, state: &Rc<State>, thread: usize, top: &Top, results: Vec<u32>) {
+    fn leave(&mut self, Mover { state, thread, top }: Mover<'_>, results: Vec<u32>) {
         let call = match &top.below {
             Below::Call(call) => call,
             Below::Frame(waiting) => return self.resume(state, thread, waiting, &results),
@@ -545,7 +548,7 @@ impl Proof<'_> {
             locals: waiting.locals.clone(),
             below: waiting.below.clone(),
         };
-        self.step(state, thread, &top, lhs, results, edge.to);
+        self.step(Mover { state, thread, top: &top }, lhs, results, edge.to);
     }
 }
 

@@ -73,6 +73,7 @@ impl Relation {
     }
 }
 
+#[derive(Default)]
 struct Event {
     thread: usize,
     location: Option<usize>,
@@ -89,6 +90,10 @@ impl Event {
 
     fn is(&self, orders: &[Order]) -> bool {
         self.order.is_some_and(|order| orders.contains(&order))
+    }
+
+    fn shares_location(&self, other: &Event) -> bool {
+        self.location.is_some() && self.location == other.location
     }
 
     fn updates(&self) -> bool {
@@ -136,25 +141,17 @@ impl Execution {
     ) -> (Vec<Event>, BTreeMap<Name, usize>) {
         let mut numbers = BTreeMap::new();
         let begin = |location| Event {
-            thread: usize::MAX,
             location: Some(location),
-            reads: false,
             writes: true,
-            order: None,
             initial: true,
+            ..Event::default()
         };
         let mut events: Vec<Event> = (0..litmus.locations.len()).map(begin).collect();
         for (thread, instructions) in litmus.threads.iter().enumerate() {
             let mut index = 0;
             for instruction in instructions {
-                let mut event = Event {
-                    thread,
-                    location: None,
-                    reads: false,
-                    writes: false,
-                    order: instruction.order,
-                    initial: false,
-                };
+                let order = instruction.order;
+                let mut event = Event { thread, order, ..Event::default() };
                 if instruction.kind != Kind::Fence {
                     if index == done[thread] {
                         break;
@@ -190,15 +187,15 @@ impl Execution {
                 places[numbers[write]] = Some(place + 1);
             }
         }
-        let none = Relation::new(0, |_, _| false);
-        let (sb, rf, mo) = (none.clone(), none.clone(), none);
-        let mut this = Execution { events, sources, places, sb, rf, mo, without };
-        this.sb = this.relation(|a, b| this.same_thread(a, b) && !this.events[a].initial && a < b);
-        this.rf = this.relation(|a, b| this.sources.get(&b) == Some(&a));
-        this.mo = this.relation(|a, b| {
-            this.same_location(a, b) && this.places[a].is_some() && this.places[a] < this.places[b]
+        let relation =
+            |related: &dyn Fn(usize, usize) -> bool| Relation::new(events.len(), related);
+        let sb =
+            relation(&|a, b| events[a].thread == events[b].thread && !events[a].initial && a < b);
+        let rf = relation(&|a, b| sources.get(&b) == Some(&a));
+        let mo = relation(&|a, b| {
+            events[a].shares_location(&events[b]) && places[a].is_some() && places[a] < places[b]
         });
-        this
+        Execution { events, sources, places, sb, rf, mo, without }
     }
 
     fn relation(&self, related: impl Fn(usize, usize) -> bool) -> Relation {
@@ -212,15 +209,6 @@ impl Execution {
 
     fn fences(&self, is: fn(&Event) -> bool) -> Relation {
         self.only(|e| e.is_fence() && is(e))
-    }
-
-    fn same_thread(&self, a: usize, b: usize) -> bool {
-        self.events[a].thread == self.events[b].thread
-    }
-
-    fn same_location(&self, a: usize, b: usize) -> bool {
-        let location = self.events[a].location;
-        location.is_some() && location == self.events[b].location
     }
 
     /// The relation, or the empty one if this part of the definitions is left out.
@@ -266,7 +254,7 @@ impl Execution {
         let scb = self
             .sb
             .or(&elsewhere.then(hb).then(&elsewhere))
-            .or(&self.relation(|a, b| self.same_location(a, b) && hb.has(a, b)))
+            .or(&self.relation(|a, b| events[a].shares_location(&events[b]) && hb.has(a, b)))
             .or(&self.mo)
             .or(rb);
         let strong = self.only(Event::is_strong);
@@ -284,9 +272,9 @@ impl Execution {
             let (x, y) = (&self.events[a], &self.events[b]);
             let conflict = x.writes || y.writes;
             let plain = x.order.is_none() || y.order.is_none();
-            let apart = !self.same_thread(a, b) && !x.initial && !y.initial;
+            let apart = x.thread != y.thread && !x.initial && !y.initial;
             let ordered = hb.has(a, b) || hb.has(b, a);
-            self.same_location(a, b) && conflict && plain && apart && !ordered
+            x.shares_location(y) && conflict && plain && apart && !ordered
         };
         let count = self.events.len();
         (0..count).any(|a| (0..count).any(|b| race(a, b)))
