@@ -293,10 +293,10 @@ impl<'p> Builder<'p> {
         for (e, old) in definition.edges.iter().enumerate() {
             let from = nodes[old.from];
             let origin = Origin::Edge(function, e);
+            let shared = program.is_switch_point(function, e);
             match &old.operation {
                 Operation::Assume(condition) => {
                     let operation = guarded(condition.map(&rename));
-                    let shared = program.is_switch_point(function, e);
                     self.step(
                         build,
                         CodeEdge { from, to: nodes[old.to], operation, origin },
@@ -311,7 +311,6 @@ impl<'p> Builder<'p> {
                         constrain: constrain.as_ref().map(|c| c.map(&rename)),
                         forget: Vec::new(),
                     };
-                    let shared = program.is_switch_point(function, e);
                     self.step(
                         build,
                         CodeEdge { from, to: nodes[old.to], operation, origin },
@@ -339,9 +338,8 @@ impl<'p> Builder<'p> {
                             forget: Vec::new(),
                         };
                         let entry = node(build);
-                        let reads = program.is_switch_point(function, e);
                         let origin = Origin::Enter(function, e, frame.clone());
-                        self.step(build, CodeEdge { from, to: entry, operation, origin }, reads);
+                        self.step(build, CodeEdge { from, to: entry, operation, origin }, shared);
                         let exit = Exit::Inlined { to, lhs, forget: frame };
                         let (function, depth) = (callee, depth + 1);
                         let inner = Activation { function, map, usage, entry, exit, depth };
@@ -350,7 +348,7 @@ impl<'p> Builder<'p> {
                         let procedure = self.procedure(callee);
                         let returns = !program.functions[callee].returns.is_empty();
                         let operation = CodeOperation::Call { procedure, args, lhs };
-                        let shared = returns || program.is_switch_point(function, e);
+                        let shared = returns || shared;
                         self.step(build, CodeEdge { from, to, operation, origin }, shared);
                     }
                 }
