@@ -276,16 +276,16 @@ fn every_report_of_a_model_has_the_numbers_of_the_terminal() {
         let _ = (std::fs::remove_file(&report), std::fs::remove_file(&page));
     };
     for file in files(&models, &["pml"]) {
-        compare(&file, &[]);
+        compare(&file, &["--time", "2s"]);
         if !options_of(&file).iter().any(|word| word == "--bound" || word == "--iterate") {
-            compare(&file, &["--iterate", "2", "--time", "20s"]);
+            compare(&file, &["--iterate", "2", "--time", "2s"]);
         }
     }
     for file in files(&models.join("boolean"), &["bp", "pds"]) {
         for options in [
-            &[][..],
-            &["--method", "explicit", "--switches", "2", "--time", "10s"],
-            &["--bound", "1", "--time", "10s"],
+            &["--time", "2s"][..],
+            &["--method", "explicit", "--switches", "2", "--time", "2s"],
+            &["--bound", "1", "--time", "2s"],
         ] {
             compare(&file, options);
         }

@@ -38,9 +38,10 @@ fn is_accepted(text: &str, program: &Program) -> bool {
 fn random_programs_have_certificates_and_damaged_ones_are_refused() {
     let mut random = random(7);
     let (mut holds, mut violated, mut none, mut damaged) = (0, 0, Vec::new(), 0);
-    // Until 200 programs have a certificate.
-    for seed in 0..2_000 {
-        if holds + violated >= 200 {
+    let wanted = std::env::var("PREEMPT_CERTIFICATES").ok().and_then(|n| n.parse().ok());
+    let wanted: usize = wanted.unwrap_or(80);
+    for seed in 0..20 * wanted as u64 {
+        if holds + violated >= wanted {
             break;
         }
         let source = program(seed, seed % 3 == 0);
@@ -88,9 +89,9 @@ fn random_programs_have_certificates_and_damaged_ones_are_refused() {
         }
     }
     println!("{holds} hold, {violated} violated, {damaged} damaged; none: {none:?}");
-    assert!(holds + violated >= 200 && damaged >= 1000, "{holds} {violated} {damaged}");
-    assert!(holds >= 60 && violated >= 60, "{holds} {violated} {damaged}");
-    assert!(none.len() < 15, "{none:?}");
+    assert!(holds + violated >= wanted && damaged >= 5 * wanted, "{holds} {violated} {damaged}");
+    assert!(holds >= wanted / 4 && violated >= wanted / 4, "{holds} {violated} {damaged}");
+    assert!(none.len() < 5 + wanted / 20, "{none:?}");
 }
 
 /// One byte of the text is another one, is gone, or is there twice; or the text ends early.

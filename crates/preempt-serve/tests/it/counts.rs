@@ -165,7 +165,7 @@ fn compare(name: &str, ending: &str, text: &str, claim: &Claim) -> bool {
 
 #[test]
 fn every_view_of_an_execution_counts_the_same() {
-    let cases = std::env::var("PREEMPT_COUNTS").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
+    let cases = std::env::var("PREEMPT_COUNTS").ok().and_then(|n| n.parse().ok()).unwrap_or(30);
     let mut random = Random::linear(7);
     let (mut models, mut programs) = (0, 0);
     for _ in 0..cases {

@@ -415,7 +415,7 @@ fn examples() -> Vec<(String, Interpreter)> {
 #[test]
 fn the_chosen_rule_never_costs_much() {
     let all = setting("PREEMPT_TEST_ALL");
-    let seconds = std::time::Duration::from_millis(all.map_or(200, |seconds| seconds * 1000));
+    let seconds = std::time::Duration::from_millis(all.map_or(80, |seconds| seconds * 1000));
     let all = all.is_some();
     for (name, system) in examples() {
         for bound in [0, 1, 2, 4] {
