@@ -328,7 +328,8 @@ impl Proof<'_> {
             });
             for thread in 0..state.threads.len() {
                 if holder.is_none_or(|h| h == thread) {
-                    self.expand(&state, thread);
+                    let is_small = self.expand(&state, thread).is_some();
+                    self.gave_up |= !is_small;
                 }
             }
         }
@@ -362,9 +363,10 @@ impl Proof<'_> {
         })
     }
 
-    fn expand(&mut self, state: &Rc<State>, thread: usize) {
+    /// Takes all steps of a thread; `None` if values are too many to be chosen one by one.
+    fn expand(&mut self, state: &Rc<State>, thread: usize) -> Option<()> {
         let local = state.threads[thread].clone();
-        let Some(top) = &local.top else { return };
+        let Some(top) = &local.top else { return Some(()) };
         let mover = Mover { state, thread, top };
         let program = self.program;
         let function = &program.functions[top.function as usize];
@@ -389,11 +391,7 @@ impl Proof<'_> {
                             numbers.map(|list| list.into_iter().map(values).collect())
                         }
                     };
-                    let Some(choices) = choices else {
-                        self.gave_up = true;
-                        return;
-                    };
-                    for values in choices {
+                    for values in choices? {
                         self.step(mover, lhs, &values, edge.to);
                     }
                 }
@@ -407,26 +405,19 @@ impl Proof<'_> {
                         let any = crate::flow::Possible::All(width);
                         possible.push(if *live { any } else { crate::flow::Possible::One(0) });
                     }
-                    let Some(choices) = choices(&possible) else {
-                        self.gave_up = true;
-                        return;
-                    };
-                    for values in choices {
+                    for values in choices(&possible)? {
                         self.call(mover, e, values);
                     }
                 }
                 Operation::Return(values) => {
                     let possible: Vec<_> = values.iter().map(|e| e.possible(&get, &get)).collect();
-                    let Some(choices) = choices(&possible) else {
-                        self.gave_up = true;
-                        return;
-                    };
-                    for results in choices {
+                    for results in choices(&possible)? {
                         self.leave(mover, results);
                     }
                 }
             }
         }
+        Some(())
     }
 
     /// Sets what is dead to zero, so that states which differ only there are one.

@@ -291,17 +291,13 @@ impl<'p> Builder<'p> {
         let rename = |v: VariableId| activation.map.get(&v).copied().unwrap_or(v);
         let renamed = |list: &[Expr]| list.iter().map(|e| e.map(&rename)).collect::<Vec<_>>();
         for (e, old) in definition.edges.iter().enumerate() {
-            let from = nodes[old.from];
+            let (from, to) = (nodes[old.from], nodes[old.to]);
             let origin = Origin::Edge(function, e);
             let shared = program.is_switch_point(function, e);
             match &old.operation {
                 Operation::Assume(condition) => {
                     let operation = guarded(condition.map(&rename));
-                    self.step(
-                        build,
-                        CodeEdge { from, to: nodes[old.to], operation, origin },
-                        shared,
-                    );
+                    self.step(build, CodeEdge { from, to, operation, origin }, shared);
                 }
                 Operation::Assign { lhs, rhs, constrain } => {
                     let operation = CodeOperation::Step {
@@ -311,11 +307,7 @@ impl<'p> Builder<'p> {
                         constrain: constrain.as_ref().map(|c| c.map(&rename)),
                         forget: Vec::new(),
                     };
-                    self.step(
-                        build,
-                        CodeEdge { from, to: nodes[old.to], operation, origin },
-                        shared,
-                    );
+                    self.step(build, CodeEdge { from, to, operation, origin }, shared);
                 }
                 Operation::Return(values) => {
                     let values = renamed(values);
@@ -323,7 +315,7 @@ impl<'p> Builder<'p> {
                 }
                 Operation::Call { function: callee, args, lhs } => {
                     let lhs: Vec<VariableId> = lhs.iter().map(|v| rename(*v)).collect();
-                    let (args, callee, to) = (renamed(args), *callee, nodes[old.to]);
+                    let (args, callee) = (renamed(args), *callee);
                     let inline =
                         !self.recursive[callee] && depth < 60 && build.edges.len() < SIZE_LIMIT;
                     if inline {

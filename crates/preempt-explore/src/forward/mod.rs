@@ -280,9 +280,24 @@ impl Forward {
         state.moves(&mut moves);
         let last = self.nodes[node as usize].step.thread;
         moves.retain(|m| m.thread != last);
+        self.enter_again(session, (node, state), moves, cost, |_, _, _| true)
+    }
+
+    /// Takes the wanted moves of a node that was expanded before, and whose state was made again.
+    fn enter_again<P: Program>(
+        &mut self,
+        session: &mut Session<'_, P>,
+        (node, state): (u32, ExecutionState),
+        moves: Vec<Move>,
+        cost: u32,
+        wanted: impl Fn(&Self, &ExecutionState, Move) -> bool,
+    ) -> Result<(), Halt> {
         let mut steps = moves.iter().copied().peekable();
         let mut result = Ok(());
         while let (Some(step), Ok(())) = (steps.next(), result) {
+            if !wanted(self, &state, step) {
+                continue;
+            }
             if steps.peek().is_none() && !self.is_needed_again(node) {
                 result = self.enter_last(session, state, Successor { parent: node, step, cost });
                 self.moves = moves;

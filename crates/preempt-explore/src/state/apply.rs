@@ -373,7 +373,7 @@ impl ExecutionState {
                 let observed = mix3(version, object.readers, if free { 0 } else { object.reads });
                 if free {
                     let asked = self.rules.recursive && operation.action == Action::WriteLock;
-                    object.value += WRITER | u64::from(id.0) + 1;
+                    object.value += WRITER | (u64::from(id.0) + 1);
                     object.value -= if asked { WAITS } else { 0 };
                     object.readers = 0;
                 }

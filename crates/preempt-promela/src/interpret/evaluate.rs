@@ -4,7 +4,7 @@ use super::channel::{self, Channel};
 use super::process::{Process, processes, seen_by_c};
 use crate::ir::{
     BinaryOp, ChannelRef, ChannelTest, Expr, ExprId, FaultId, FragmentRef, Index, Pattern,
-    PatternRange, Place, Program, Space, UnaryOp,
+    PatternRange, Place, Program, Space,
 };
 
 /// A state as one process sees it, or as it looks from outside all of them.
@@ -33,9 +33,7 @@ impl<'a> View<'a> {
         Ok(match self.program.expr(id) {
             Expr::Const(value) => *value,
             Expr::Load(place) => self.load(place)?,
-            Expr::Unary(UnaryOp::Negate, a) => self.value(*a)?.wrapping_neg(),
-            Expr::Unary(UnaryOp::Not, a) => i32::from(self.value(*a)? == 0),
-            Expr::Unary(UnaryOp::Complement, a) => !self.value(*a)?,
+            Expr::Unary(op, a) => op.apply(self.value(*a)?),
             Expr::Binary(op, a, b) => self.binary(*op, *a, *b)?,
             Expr::Divide { dividend, divisor, remainder, fault } => {
                 let (a, b) = (self.value(*dividend)?, self.value(*divisor)?);

@@ -4,7 +4,7 @@ use super::storage::{Home, element_kind, kind_of};
 use super::{LowerError, Lowering, POLLED_RENDEZVOUS};
 use crate::ir::{
     BinaryOp, ChannelRef, Expr, ExprId, Index, Pattern, PatternRange, Pc, Place, ProctypeIndex,
-    Space, UnaryOp,
+    Space,
 };
 use crate::model::{self, Base, ExprKind, ReceiveArgument, Selector};
 use crate::syntax::span::Span;
@@ -32,7 +32,7 @@ impl Lowering<'_> {
                 Expr::Const(i32::from(self.model.mtypes[*index as usize].value))
             }
             ExprKind::Read(place) => return self.read(place, process),
-            ExprKind::Unary(op, a) => Expr::Unary(unary(*op), self.value(a, process)?),
+            ExprKind::Unary(op, a) => Expr::Unary(*op, self.value(a, process)?),
             ExprKind::Binary(op, a, b) => {
                 let a = self.value(a, process)?;
                 let b = self.value(b, process)?;
@@ -332,13 +332,5 @@ impl Lowering<'_> {
             }),
             _ => None,
         }
-    }
-}
-
-fn unary(op: model::UnaryOp) -> UnaryOp {
-    match op {
-        model::UnaryOp::Negate => UnaryOp::Negate,
-        model::UnaryOp::Not => UnaryOp::Not,
-        model::UnaryOp::Complement => UnaryOp::Complement,
     }
 }
