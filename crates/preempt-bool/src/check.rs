@@ -7,7 +7,7 @@ use crate::engines::Finding;
 use crate::flow::{Mark, Program};
 use crate::limits::Watch;
 use crate::options::{Method, Options, Switches};
-use crate::replay::Context;
+use crate::replay::{Context, Replayed};
 use preempt_core::{BoundUnit, Claim, Statistics, Stop, Verdict, Violation, ViolationKind};
 
 /// The answer.
@@ -167,65 +167,66 @@ fn report(
     let mut contexts = Vec::new();
     let mut switches = None;
     let (verdict, sentence, violation) = match replayed {
-        Some(replayed) => {
+        Some(mut replayed) => {
             statistics.errors = statistics.errors.max(1);
-            let cost = replayed.trace.cost();
-            switches = Some(cost.switches);
-            let (mark, line) = program.mark(replayed.mark.0, replayed.mark.1);
-            let (kind, message) = match mark {
-                Mark::Label(label) => {
-                    (ViolationKind::Reachable, format!("the label {label} is reached"))
-                }
-                Mark::Assertion(text) => {
-                    (ViolationKind::Assertion, format!("assertion violated: {text}"))
-                }
-            };
-            let sentence = format!("{message} with {}", count(cost.switches));
-            contexts = replayed.contexts;
-            let violation = Violation {
-                kind,
-                message,
-                file: program.file.clone(),
-                line,
-                trace: replayed.trace,
-                simplest: method == Method::Explicit && !cut,
-                stale: None,
-            };
+            let cost = replayed.trace.cost().switches;
+            switches = Some(cost);
+            contexts = std::mem::take(&mut replayed.contexts);
+            let violation = violation(program, replayed, method == Method::Explicit && !cut);
+            let sentence = format!("{} with {}", violation.message, count(cost));
             (Verdict::Violated, sentence, Some(violation))
         }
         None if exhausted => {
             let sentence = "no execution reaches it, with any number of context switches".into();
             (Verdict::Holds, sentence, None)
         }
-        None => match (covered, stop) {
-            (Some(k), None) if options.switches.counts_rounds() => {
-                let rounds = k.saturating_add(1);
-                let sentence = format!("no execution of at most {rounds} rounds reaches it");
-                (Verdict::HoldsWithinBound(rounds), sentence, None)
-            }
-            (Some(k), None) => {
-                let sentence = format!(
-                    "no execution with at most {} reaches it; any other needs at least {}",
-                    count(k),
-                    k + 1
-                );
-                (Verdict::HoldsWithinBound(k), sentence, None)
-            }
-            (covered, stop) => {
-                let stop = stop.unwrap_or(Stop::Fault);
-                let sentence = match covered {
-                    Some(k) if !options.switches.counts_rounds() => {
-                        format!("{stop}; no execution with at most {} reaches it", count(k))
-                    }
-                    _ => format!("{stop}; nothing is known"),
-                };
-                (Verdict::Inconclusive(stop), sentence, None)
-            }
-        },
+        None => {
+            let (verdict, sentence) = covers(covered, stop, options.switches.counts_rounds());
+            (verdict, sentence, None)
+        }
     };
     let claim =
         Claim { property, verdict, sentence, violation, statistics, unreached: Vec::new(), notes };
     Report { claim, method, why, contexts, switches, certificate: None }
+}
+
+fn violation(program: &Program, replayed: Replayed, simplest: bool) -> Violation {
+    let (mark, line) = program.mark(replayed.mark.0, replayed.mark.1);
+    let (kind, message) = match mark {
+        Mark::Label(label) => (ViolationKind::Reachable, format!("the label {label} is reached")),
+        Mark::Assertion(text) => (ViolationKind::Assertion, format!("assertion violated: {text}")),
+    };
+    let (file, trace) = (program.file.clone(), replayed.trace);
+    Violation { kind, message, file, line, trace, simplest, stale: None }
+}
+
+/// What is known after a search within bounds that found nothing.
+fn covers(covered: Option<u32>, stop: Option<Stop>, rounds: bool) -> (Verdict, String) {
+    match (covered, stop) {
+        (Some(k), None) if rounds => {
+            let rounds = k.saturating_add(1);
+            let sentence = format!("no execution of at most {rounds} rounds reaches it");
+            (Verdict::HoldsWithinBound(rounds), sentence)
+        }
+        (Some(k), None) => {
+            let sentence = format!(
+                "no execution with at most {} reaches it; any other needs at least {}",
+                count(k),
+                k + 1
+            );
+            (Verdict::HoldsWithinBound(k), sentence)
+        }
+        (covered, stop) => {
+            let stop = stop.unwrap_or(Stop::Fault);
+            let sentence = match covered {
+                Some(k) if !rounds => {
+                    format!("{stop}; no execution with at most {} reaches it", count(k))
+                }
+                _ => format!("{stop}; nothing is known"),
+            };
+            (Verdict::Inconclusive(stop), sentence)
+        }
+    }
 }
 
 fn count(switches: u32) -> String {

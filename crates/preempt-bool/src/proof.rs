@@ -38,6 +38,14 @@ pub(crate) struct Local {
     pub(crate) top: Option<Top>,
 }
 
+/// The thread that moves in a state, and its activation.
+#[derive(Clone, Copy)]
+struct Mover<'a> {
+    state: &'a Rc<State>,
+    thread: usize,
+    top: &'a Top,
+}
+
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Top {
     pub(crate) function: u32,
@@ -320,7 +328,8 @@ impl Proof<'_> {
             });
             for thread in 0..state.threads.len() {
                 if holder.is_none_or(|h| h == thread) {
-                    self.expand(&state, thread);
+                    let is_small = self.expand(&state, thread).is_some();
+                    self.gave_up |= !is_small;
                 }
             }
         }
@@ -354,9 +363,11 @@ impl Proof<'_> {
         })
     }
 
-    fn expand(&mut self, state: &Rc<State>, thread: usize) {
+    /// Takes all steps of a thread; `None` if values are too many to be chosen one by one.
+    fn expand(&mut self, state: &Rc<State>, thread: usize) -> Option<()> {
         let local = state.threads[thread].clone();
-        let Some(top) = &local.top else { return };
+        let Some(top) = &local.top else { return Some(()) };
+        let mover = Mover { state, thread, top };
         let program = self.program;
         let function = &program.functions[top.function as usize];
         for &e in &function.out[top.node as usize] {
@@ -365,7 +376,7 @@ impl Proof<'_> {
             match &edge.operation {
                 Operation::Assume(condition) => {
                     if condition.truths(&get, &get).1 {
-                        self.step(state, thread, top, &[], &[], edge.to);
+                        self.step(mover, &[], &[], edge.to);
                     }
                 }
                 Operation::Assign { lhs, rhs, constrain } => {
@@ -380,12 +391,8 @@ impl Proof<'_> {
                             numbers.map(|list| list.into_iter().map(values).collect())
                         }
                     };
-                    let Some(choices) = choices else {
-                        self.gave_up = true;
-                        return;
-                    };
-                    for values in choices {
-                        self.step(state, thread, top, lhs, &values, edge.to);
+                    for values in choices? {
+                        self.step(mover, lhs, &values, edge.to);
                     }
                 }
                 Operation::Call { function: callee, args, .. } => {
@@ -398,26 +405,19 @@ impl Proof<'_> {
                         let any = crate::flow::Possible::All(width);
                         possible.push(if *live { any } else { crate::flow::Possible::One(0) });
                     }
-                    let Some(choices) = choices(&possible) else {
-                        self.gave_up = true;
-                        return;
-                    };
-                    for values in choices {
-                        self.call(state, thread, top, *callee, e, args.len(), values);
+                    for values in choices(&possible)? {
+                        self.call(mover, e, values);
                     }
                 }
                 Operation::Return(values) => {
                     let possible: Vec<_> = values.iter().map(|e| e.possible(&get, &get)).collect();
-                    let Some(choices) = choices(&possible) else {
-                        self.gave_up = true;
-                        return;
-                    };
-                    for results in choices {
-                        self.leave(state, thread, top, results);
+                    for results in choices(&possible)? {
+                        self.leave(mover, results);
                     }
                 }
             }
         }
+        Some(())
     }
 
     /// Sets what is dead to zero, so that states which differ only there are one.
@@ -432,9 +432,7 @@ impl Proof<'_> {
 
     fn step(
         &mut self,
-        state: &Rc<State>,
-        thread: usize,
-        top: &Top,
+        Mover { state, thread, top }: Mover<'_>,
         lhs: &[VariableId],
         values: &[u32],
         to: usize,
@@ -458,17 +456,13 @@ impl Proof<'_> {
         self.add(next);
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn call(
-        &mut self,
-        state: &Rc<State>,
-        thread: usize,
-        top: &Top,
-        callee: usize,
-        edge: usize,
-        args: usize,
-        values: Vec<u32>,
-    ) {
+    /// Takes a call with these values of the callee's frame.
+    fn call(&mut self, Mover { state, thread, top }: Mover<'_>, edge: usize, values: Vec<u32>) {
+        let caller = &self.program.functions[top.function as usize];
+        let Operation::Call { function: callee, args, .. } = &caller.edges[edge].operation else {
+            return;
+        };
+        let (callee, args) = (*callee, args.len());
         let waiting = Waiting {
             function: top.function,
             edge: edge as u32,
@@ -512,7 +506,7 @@ impl Proof<'_> {
         }
     }
 
-    fn leave(&mut self, state: &Rc<State>, thread: usize, top: &Top, results: Vec<u32>) {
+    fn leave(&mut self, Mover { state, thread, top }: Mover<'_>, results: Vec<u32>) {
         let call = match &top.below {
             Below::Call(call) => call,
             Below::Frame(waiting) => return self.resume(state, thread, waiting, &results),
@@ -545,7 +539,7 @@ impl Proof<'_> {
             locals: waiting.locals.clone(),
             below: waiting.below.clone(),
         };
-        self.step(state, thread, &top, lhs, results, edge.to);
+        self.step(Mover { state, thread, top: &top }, lhs, results, edge.to);
     }
 }
 

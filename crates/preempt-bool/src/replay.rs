@@ -92,10 +92,7 @@ pub(crate) fn replay(
             return Err(fail("an atomic section is interrupted"));
         }
         if last != Some(step.process) && step.process > 0 {
-            if let (Some(context), Some(process)) = (contexts.last_mut(), last) {
-                context.steps.end = trace.steps.len();
-                context.stack = run.stack(process);
-            }
+            close(contexts.last_mut(), &run, last, trace.steps.len());
             contexts.push(Context {
                 thread: step.process - 1,
                 name: program.threads[step.process - 1].name.clone(),
@@ -142,15 +139,20 @@ pub(crate) fn replay(
         last = Some(step.process);
     }
     let process = last.ok_or("there are no steps")?;
-    if let Some(context) = contexts.last_mut() {
-        context.steps.end = trace.steps.len();
-        context.stack = run.stack(process);
-    }
+    close(contexts.last_mut(), &run, last, trace.steps.len());
     let top = run.stacks[process].last().ok_or("the last thread has ended")?;
     let mark = targets.at(top.function, top.node).ok_or("the last step reaches no target")?;
     let mark = (top.function, mark);
     trace.observations.reasons = reasons;
     Ok(Replayed { trace, contexts, mark, moves: moves.to_vec() })
+}
+
+/// Ends the context of a process before this step.
+fn close(context: Option<&mut Context>, run: &Interpreter<'_>, process: Option<usize>, end: usize) {
+    if let (Some(context), Some(process)) = (context, process) {
+        context.steps.end = end;
+        context.stack = run.stack(process);
+    }
 }
 
 /// An execution of the explicit engine with what each step changes and looks at, and why the last one fails. The machine

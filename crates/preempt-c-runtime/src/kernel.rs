@@ -70,29 +70,6 @@ fn policy(number: i64, arguments: &[usize; 6]) -> SyscallPolicy {
         {
             SyscallPolicy::Make
         }
-        libc::SYS_getpid
-        | libc::SYS_getppid
-        | libc::SYS_getuid
-        | libc::SYS_geteuid
-        | libc::SYS_getgid
-        | libc::SYS_getegid
-        | libc::SYS_uname
-        | libc::SYS_sysinfo
-        | libc::SYS_getrusage
-        | libc::SYS_times
-        | libc::SYS_getcpu
-        | libc::SYS_sched_getaffinity
-        | libc::SYS_sched_getparam
-        | libc::SYS_sched_getscheduler
-        | libc::SYS_prlimit64
-        | libc::SYS_getcwd
-        | libc::SYS_membarrier
-        | libc::SYS_set_robust_list
-        | libc::SYS_rseq
-        | libc::SYS_clock_getres
-        | libc::SYS_clock_gettime
-        | libc::SYS_gettimeofday
-        | libc::SYS_time => SyscallPolicy::Make,
         libc::SYS_gettid => SyscallPolicy::Answer(1000 + runtime().current().0 as isize),
         libc::SYS_getrandom => SyscallPolicy::Answer(numbers(arguments[0], arguments[1])),
         libc::SYS_nanosleep | libc::SYS_clock_nanosleep | libc::SYS_sched_yield => {
@@ -132,6 +109,37 @@ fn policy(number: i64, arguments: &[usize; 6]) -> SyscallPolicy {
         libc::SYS_futex if arguments[1] & 0x7F == 1 || arguments[1] & 0x7F == 10 => {
             SyscallPolicy::Answer(0)
         }
+        libc::SYS_read if would_wait(descriptor) => SyscallPolicy::Waits,
+        _ => usual_policy(number),
+    }
+}
+
+/// What becomes of a call whatever its arguments are.
+fn usual_policy(number: i64) -> SyscallPolicy {
+    match number {
+        libc::SYS_getpid
+        | libc::SYS_getppid
+        | libc::SYS_getuid
+        | libc::SYS_geteuid
+        | libc::SYS_getgid
+        | libc::SYS_getegid
+        | libc::SYS_uname
+        | libc::SYS_sysinfo
+        | libc::SYS_getrusage
+        | libc::SYS_times
+        | libc::SYS_getcpu
+        | libc::SYS_sched_getaffinity
+        | libc::SYS_sched_getparam
+        | libc::SYS_sched_getscheduler
+        | libc::SYS_prlimit64
+        | libc::SYS_getcwd
+        | libc::SYS_membarrier
+        | libc::SYS_set_robust_list
+        | libc::SYS_rseq
+        | libc::SYS_clock_getres
+        | libc::SYS_clock_gettime
+        | libc::SYS_gettimeofday
+        | libc::SYS_time => SyscallPolicy::Make,
         libc::SYS_futex
         | libc::SYS_poll
         | libc::SYS_ppoll
@@ -154,7 +162,6 @@ fn policy(number: i64, arguments: &[usize; 6]) -> SyscallPolicy {
         | libc::SYS_semop
         | libc::SYS_semtimedop
         | libc::SYS_mq_timedreceive => SyscallPolicy::Waits,
-        libc::SYS_read if would_wait(descriptor) => SyscallPolicy::Waits,
         libc::SYS_clone
         | libc::SYS_clone3
         | libc::SYS_fork

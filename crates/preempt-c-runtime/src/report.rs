@@ -8,7 +8,8 @@ use crate::task::{CallSite, Frames};
 use crate::trouble::{Panic, Standing, Trouble};
 use preempt_exchange::{self as exchange, Found, Kind};
 use preempt_explore::{
-    Action, Ending, Event, Halt, Operation, Order, Run, Schedule, Statistics, Status,
+    Access, Action, Ending, Event, Halt, Operation, Order, Race, Run, Schedule, Statistics, Status,
+    ThreadId,
 };
 use std::sync::atomic::Ordering;
 
@@ -58,60 +59,53 @@ struct ThreadEnd {
     call: Option<usize>,
 }
 
+fn thread_end(runtime: &Runtime, run: &Run, id: ThreadId) -> ThreadEnd {
+    let thread = run.state.thread(id);
+    let task = &runtime.tasks[id.index()];
+    let holder = run.state.holder(id).map(|holder| run.ordinal(holder));
+    let waits = (thread.operation.action, task.call_site, holder);
+    ThreadEnd {
+        start: task.start.map_or(0, |start| start as usize),
+        name: task.name.clone(),
+        creation: task.creation.clone(),
+        waits: (thread.status == Status::Ready).then_some(waits),
+        frames: task.frames.clone(),
+        call: task.call,
+    }
+}
+
+/// The threads of a data race and their accesses, the earlier one first.
+fn racing(runtime: &Runtime, run: &Run, race: &Race) -> [(usize, Touched); 2] {
+    let call_site = |Access { thread, write, .. }: Access| {
+        let same = |at: &&Touched| (at.cell, at.thread, at.write) == (race.cell, thread, write);
+        let found = runtime.touched.iter().rev().find(same).cloned();
+        let unknown = || Touched {
+            cell: race.cell,
+            thread,
+            write,
+            pc: 0,
+            address: 0,
+            held: None,
+            step: 0,
+            frames: Frames::default(),
+        };
+        (run.ordinal(thread), found.unwrap_or_else(unknown))
+    };
+    let (mut earlier, later) = (call_site(race.earlier), call_site(race.later));
+    if earlier.1.write {
+        // What it has written is what the other thread finds.
+        let same = earlier.1.address == later.1.address;
+        earlier.1.held = later.1.held.filter(|_| same);
+    }
+    [earlier, later]
+}
+
 impl Evidence {
     /// What an execution with records has left.
     pub(crate) fn of(runtime: &mut Runtime, run: Run, diverged: bool) -> Self {
-        let ordinal = |thread| run.ordinal(thread);
-        let threads = run
-            .order
-            .iter()
-            .map(|&id| {
-                let thread = run.state.thread(id);
-                let task = &runtime.tasks[id.index()];
-                let holder = run.state.holder(id).map(ordinal);
-                let waits = (thread.status == Status::Ready).then_some((
-                    thread.operation.action,
-                    task.call_site,
-                    holder,
-                ));
-                ThreadEnd {
-                    start: task.start.map_or(0, |start| start as usize),
-                    name: task.name.clone(),
-                    creation: task.creation.clone(),
-                    waits,
-                    frames: task.frames.clone(),
-                    call: task.call,
-                }
-            })
-            .collect();
+        let threads = run.order.iter().map(|&id| thread_end(runtime, &run, id)).collect();
         let race = match &run.ending {
-            Some(Ending::Race(race)) => {
-                let call_site = |thread, write| {
-                    let same = |at: &&Touched| {
-                        (at.cell, at.thread, at.write) == (race.cell, thread, write)
-                    };
-                    let found = runtime.touched.iter().rev().find(same).cloned();
-                    let unknown = || Touched {
-                        cell: race.cell,
-                        thread,
-                        write,
-                        pc: 0,
-                        address: 0,
-                        held: None,
-                        step: 0,
-                        frames: Frames::default(),
-                    };
-                    (run.ordinal(thread), found.unwrap_or_else(unknown))
-                };
-                let mut earlier = call_site(race.earlier.thread, race.earlier.write);
-                let later = call_site(race.later.thread, race.later.write);
-                if earlier.1.write {
-                    // What it has written is what the other thread finds.
-                    let same = earlier.1.address == later.1.address;
-                    earlier.1.held = later.1.held.filter(|_| same);
-                }
-                Some([earlier, later])
-            }
+            Some(Ending::Race(race)) => Some(racing(runtime, &run, race)),
             _ => None,
         };
         let panics = std::mem::take(&mut runtime.panics);
@@ -124,7 +118,7 @@ impl Evidence {
             if let Some(source) = event.source {
                 accesses.resize(source.position as usize + 1, at);
             }
-            event.step.thread = preempt_explore::ThreadId(run.ordinal(event.step.thread) as u32);
+            event.step.thread = ThreadId(run.ordinal(event.step.thread) as u32);
             if event.operation.action == Action::Join {
                 event.operation.first = run.ordinal(event.operation.target()) as u64;
             }

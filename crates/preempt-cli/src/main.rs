@@ -136,37 +136,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Resume { folder, options } => resume::run(&folder, options),
         Command::Merge { files, json } => merge::run(&files, json),
         Command::Explain { code } => explain::run(code.as_deref()),
-        Command::Spin { arguments } => {
-            let line = spin_flags::translate(&arguments, &|path| std::fs::read_to_string(path))
-                .map_err(|unknown| Failure::Input(unknown.to_string()))?;
-            if spin_flags::asks_for_version(&arguments) {
-                // Front ends of Spin's look for these words.
-                let version = env!("CARGO_PKG_VERSION");
-                output::print(&format!("preempt {version}, in place of Spin Version 6.5.2\n"));
-                return Ok(ExitCode::SUCCESS);
-            }
-            let is_simulation = line.get(1).is_some_and(|command| command == "simulate");
-            let generates = spin_flags::generates(&arguments) && is_simulation;
-            if !generates {
-                output::complain(&line.join(" "));
-            }
-            let words = line.into_iter().map(Into::into).collect();
-            let mut cli = arguments::parse(words).unwrap_or_else(|error| error.exit());
-            match &mut cli.command {
-                Command::Simulate(model) if generates => return pan::generate(model, &arguments),
-                Command::Check(arguments) => arguments.given.translated = true,
-                _ => {}
-            }
-            let code = run(cli);
-            if spin_flags::verifies(&arguments) && is_verdict(code) {
-                // Spin has answered, whatever the answer is, and leaves its verifier behind.
-                if let Err(failure) = pan::write_verifier(&arguments) {
-                    output::complain(&failure.to_string());
-                }
-                return Ok(ExitCode::SUCCESS);
-            }
-            Ok(code)
-        }
+        Command::Spin { arguments } => as_spin(&arguments),
         Command::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "preempt", &mut text);
@@ -178,6 +148,39 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
             Ok(ExitCode::SUCCESS)
         }
     }
+}
+
+/// What a command line of Spin asks for.
+fn as_spin(arguments: &[String]) -> Result<ExitCode, Failure> {
+    let line = spin_flags::translate(arguments, &|path| std::fs::read_to_string(path))
+        .map_err(|unknown| Failure::Input(unknown.to_string()))?;
+    if spin_flags::asks_for_version(arguments) {
+        // Front ends of Spin's look for these words.
+        let version = env!("CARGO_PKG_VERSION");
+        output::print(&format!("preempt {version}, in place of Spin Version 6.5.2\n"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let is_simulation = line.get(1).is_some_and(|command| command == "simulate");
+    let generates = spin_flags::generates(arguments) && is_simulation;
+    if !generates {
+        output::complain(&line.join(" "));
+    }
+    let words = line.into_iter().map(Into::into).collect();
+    let mut cli = arguments::parse(words).unwrap_or_else(|error| error.exit());
+    match &mut cli.command {
+        Command::Simulate(model) if generates => return pan::generate(model, arguments),
+        Command::Check(arguments) => arguments.given.translated = true,
+        _ => {}
+    }
+    let code = run(cli);
+    if spin_flags::verifies(arguments) && is_verdict(code) {
+        // Spin has answered, whatever the answer is, and leaves its verifier behind.
+        if let Err(failure) = pan::write_verifier(arguments) {
+            output::complain(&failure.to_string());
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    Ok(code)
 }
 
 /// Whether a command ended with an answer.

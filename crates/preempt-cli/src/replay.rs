@@ -49,13 +49,7 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
     let interpreter =
         observed(&model, &settings(&check), &interruptible()).map_err(promela::failed)?;
     if is_trail(&text) {
-        let trail = interpreter
-            .read_trail(&text)
-            .map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
-        (saved.trace.raw, saved.trace.cycle_start) = match trail.claim_moves.is_empty() {
-            true => (trail.steps, trail.cycle_start),
-            false => steps_beside(&trail),
-        };
+        read_trail(&interpreter, path, &text, &mut saved.trace)?;
     }
     let mut steps = own_steps(&saved);
     let saved_steps = steps.len();
@@ -96,14 +90,7 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
     let mut claim = promela::check::check_execution(&mut model, &check, execution, promises)?;
     let sentence = judgement(&saved, &claim, saved_steps);
     if arguments.json {
-        let found = claim.violation.as_ref();
-        let saved = SavedTrace {
-            trace: trace.clone(),
-            kind: found.map_or(String::new(), |found| found.kind.name().into()),
-            message: found.map_or(String::new(), |found| found.message.clone()),
-            ..saved
-        };
-        print_exactly(&(saved.to_json() + "\n"));
+        print_exactly(&(as_found(saved, &trace, &claim).to_json() + "\n"));
     } else {
         print(&lanes::render(&trace, None, &terminal::look()));
         print(&format!("{sentence}\n"));
@@ -119,6 +106,33 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
         write(path, &page(&shown))?;
     }
     Ok(code)
+}
+
+/// Gives a trace the steps of a trail of Spin.
+fn read_trail(
+    interpreter: &Interpreter,
+    path: &Path,
+    text: &str,
+    trace: &mut Trace,
+) -> Result<(), Failure> {
+    let trail = interpreter.read_trail(text);
+    let trail = trail.map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
+    (trace.raw, trace.cycle_start) = match trail.claim_moves.is_empty() {
+        true => (trail.steps, trail.cycle_start),
+        false => steps_beside(&trail),
+    };
+    Ok(())
+}
+
+/// What was saved, with what the execution is now, and what it violates.
+fn as_found(saved: SavedTrace, trace: &Trace, claim: &Claim) -> SavedTrace {
+    let found = claim.violation.as_ref();
+    SavedTrace {
+        trace: trace.clone(),
+        kind: found.map_or(String::new(), |found| found.kind.name().into()),
+        message: found.map_or(String::new(), |found| found.message.clone()),
+        ..saved
+    }
 }
 
 /// Shows an execution as `spin -t` does.

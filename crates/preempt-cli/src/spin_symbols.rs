@@ -32,7 +32,7 @@ fn table(model: &Model, program: &Program) -> String {
     let mut table = Table { model, text: String::new() };
     for constant in &model.mtypes {
         let (name, value) = (&constant.name, constant.value);
-        table.row("mtype ", name, &value.to_string(), "<:global:>", "<constant>", None);
+        table.row(["mtype ", name, &value.to_string(), "<:global:>", "<constant>"], None);
     }
     let mut declared: Vec<(usize, Declared<'_>)> = Vec::new();
     declared.extend(model.globals.iter().map(|v| (v.span.start as usize, Declared::Global(v))));
@@ -69,17 +69,10 @@ struct Table<'a> {
 }
 
 impl Table<'_> {
-    fn row(
-        &mut self,
-        ty: &str,
-        name: &str,
-        value: &str,
-        place: &str,
-        kind: &str,
-        more: Option<&str>,
-    ) {
+    /// Type, name, value, place and kind; of a channel also what its messages are.
+    fn row(&mut self, columns: [&str; 5], more: Option<&str>) {
         let more = more.map_or(String::new(), |more| format!("\t{more}"));
-        let _ = writeln!(self.text, "{ty}\t{name}\t{value}\t{place}\t{kind}{more}");
+        let _ = writeln!(self.text, "{}{more}", columns.join("\t"));
     }
 
     /// `number`: of a parameter, from 1 on.
@@ -113,7 +106,7 @@ impl Table<'_> {
             Type::Struct(_) => "struct".into(),
             ty => self.field(ty),
         };
-        self.row(&ty, &name, &value, place, &kind, message.as_deref());
+        self.row([&ty, &name, &value, place, &kind], message.as_deref());
     }
 
     /// A type as Spin writes it in a message.
@@ -135,7 +128,7 @@ impl Table<'_> {
     fn proctype(&mut self, proctype: &Proctype) {
         if !proctype.name.starts_with(':') {
             let active = proctype.active.to_string();
-            self.row("proctype", &proctype.name, &active, "<:global:>", "<variable>", None);
+            self.row(["proctype", &proctype.name, &active, "<:global:>", "<variable>"], None);
         }
         let place = format!("<{}>", proctype.name);
         for (index, variable) in proctype.locals.iter().enumerate() {

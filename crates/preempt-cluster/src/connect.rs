@@ -32,22 +32,28 @@ pub(crate) fn listen(hosts: &Hosts, me: usize) -> Result<TcpListener, Refused> {
     Ok(listener)
 }
 
+/// What a process needs to connect with all others.
+pub(crate) struct Mesh<'a> {
+    pub(crate) hosts: &'a Hosts,
+    pub(crate) me: usize,
+    pub(crate) listener: &'a TcpListener,
+    pub(crate) terms: &'a Terms<'a>,
+    pub(crate) patience: Duration,
+    /// Says why not to wait any longer.
+    pub(crate) give_up: &'a dyn Fn() -> Option<String>,
+}
+
 /// Connects with all others. `refusals` gets a sentence for each connection that was turned away, `log` as soon as it was.
-#[allow(clippy::too_many_arguments)]
 pub(crate) fn connect(
-    hosts: &Hosts,
-    me: usize,
-    listener: &TcpListener,
-    terms: &Terms<'_>,
-    patience: Duration,
-    give_up: &dyn Fn() -> Option<String>,
+    mesh: &Mesh<'_>,
     log: fn(&str),
     refusals: &mut Vec<String>,
 ) -> Result<Vec<Option<TcpStream>>, Refused> {
+    let Mesh { hosts, me, listener, terms, patience, give_up } = *mesh;
     let deadline = Instant::now() + patience;
-    let mut streams: Vec<Option<TcpStream>> = hosts_of(hosts).map(|_| None).collect();
+    let mut streams: Vec<Option<TcpStream>> = (0..hosts.len()).map(|_| None).collect();
     for (to, stream) in streams.iter_mut().enumerate().take(me) {
-        *stream = Some(reach(hosts, me, to, terms, deadline, give_up)?);
+        *stream = Some(reach(mesh, to, deadline)?);
     }
     let mut refuse = |why: String| {
         log(&why);
@@ -124,19 +130,9 @@ fn introduce(
     who.map(|who| (who, stream)).map_err(|refusal| refusal.sentence(whom))
 }
 
-fn hosts_of(hosts: &Hosts) -> std::ops::Range<usize> {
-    0..hosts.len()
-}
-
 /// Calls a process until it answers.
-fn reach(
-    hosts: &Hosts,
-    me: usize,
-    to: usize,
-    terms: &Terms<'_>,
-    deadline: Instant,
-    give_up: &dyn Fn() -> Option<String>,
-) -> Result<TcpStream, Refused> {
+fn reach(mesh: &Mesh<'_>, to: usize, deadline: Instant) -> Result<TcpStream, Refused> {
+    let Mesh { hosts, me, terms, give_up, .. } = *mesh;
     let addresses = hosts.addresses(to)?;
     let whom = format!("process {to} ({})", hosts.line(to));
     loop {

@@ -30,6 +30,7 @@ pub use hosts::Hosts;
 pub use refused::Refused;
 pub use saving::Plan;
 
+use connect::Mesh;
 use handshake::Terms;
 use preempt_check::search::nested::NestedOptions;
 use preempt_check::{Budget, Finding, Options, RemoteSearch};
@@ -45,7 +46,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use stream::{Line, Lines};
 use team::Team;
-use timely::communication::allocator::zero_copy::initialize::initialize_networking_from_sockets;
+use timely::communication::allocator::zero_copy::initialize::{
+    CommsGuard, initialize_networking_from_sockets,
+};
 use timely::communication::allocator::{AllocatorBuilder, ProcessBuilder};
 use timely::worker::Worker;
 
@@ -153,29 +156,22 @@ impl Cluster {
         let number = self.searches.load(Ordering::SeqCst);
         let terms = Terms { secret, job: self.job, number, threads: *threads };
         let mut refusals = Vec::new();
-        let streams = connect::connect(
+        let mesh = Mesh {
             hosts,
-            *process,
-            &self.listener,
-            &terms,
-            *patience,
+            me: *process,
+            listener: &self.listener,
+            terms: &terms,
+            patience: *patience,
             give_up,
-            *log,
-            &mut refusals,
-        );
+        };
+        let streams = connect::connect(&mesh, *log, &mut refusals);
         let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
         notes.extend(refusals.into_iter().map(|why| format!("a connection was refused: {why}")));
         streams
     }
 
     /// Runs a search on all workers of all processes.
-    fn search(
-        &self,
-        system: &dyn System,
-        options: &Options,
-        budget: &mut Budget<'_>,
-        work: &Work<'_>,
-    ) -> (Outcome, Vec<String>) {
+    fn search(&self, work: &Work<'_>, budget: &mut Budget<'_>) -> (Outcome, Vec<String>) {
         let plan = self.membership.checkpoints.as_ref();
         if let Some(found) = plan.and_then(|plan| plan.finished(&self.searches)) {
             return (found, vec![preempt_disk::FINISHED_BEFORE.into()]);
@@ -187,24 +183,11 @@ impl Cluster {
         };
         let search = self.searches.fetch_add(1, Ordering::SeqCst);
         let lines = Arc::new(Lines::default());
-        let Membership { process, threads, hosts, on_this_machine, .. } = &self.membership;
-        let sockets = streams
-            .into_iter()
-            .enumerate()
-            .map(|(peer, stream)| stream.map(|stream| Line::new(stream, peer, lines.clone())));
-        let hooks = || timely::communication::Hooks::default();
-        let local = ProcessBuilder::new_typed_vector(*threads, hooks().refill, hooks().spill);
-        let networking = initialize_networking_from_sockets(
-            local,
-            sockets.collect(),
-            *process,
-            *threads,
-            hooks(),
-        );
-        let (builders, guard) = match networking {
-            Ok(networking) => networking,
+        let (builders, guard) = match self.network(streams, &lines) {
+            Ok(network) => network,
             Err(error) => return (lost(), vec![format!("the network cannot be used: {error}")]),
         };
+        let Membership { process, threads, hosts, on_this_machine, .. } = &self.membership;
         let memory = budget.memory_limit() / on_this_machine.max(&1) / threads.max(&1);
         let of = hosts.len() * threads;
         let mut budgets: Vec<Option<Budget<'_>>> =
@@ -219,35 +202,57 @@ impl Cluster {
                 budgets.get_mut(owner.me - process * threads).and_then(Option::take)
             };
             let mut budget = own.unwrap_or_else(Budget::unlimited);
-            let mut team = Team::new(worker, lines.clone(), options.max_errors);
+            let mut team = Team::new(worker, lines.clone(), work.options.max_errors);
             let saving = plan.map(|plan| Saving::new(plan, owner.me, search, &self.notes));
-            let result = work.run(&mut team, system, options, owner, &mut budget, saving);
-            let outcome = result.unwrap_or_else(|partial| {
-                let (share, progress) = *partial;
-                // What the others had, as far as they have said.
-                let mut all = PartitionResult { stop: Some(Stop::PeerLost), site: None, ..share };
-                if owner.me == 0 {
-                    all.states = progress.states.max(all.states);
-                    all.matched = progress.transitions.saturating_sub(all.states);
-                }
-                Outcome { all, steps: None, cycle_start: None }
-            });
+            let outcome = work.run(&mut team, owner, &mut budget, saving);
             team.close();
             results.lock().unwrap_or_else(PoisonError::into_inner).push(outcome);
         };
-        let builders = builders.into_iter().map(AllocatorBuilder::Tcp).collect();
         let complete = workers::run(builders, &lines, *process, &body);
         let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
         if !complete {
             results.push(lost());
         }
+        match lines.lost() {
+            // Its threads wait for what will never come.
+            Some(_) => std::mem::forget(guard),
+            None => drop(guard),
+        }
+        let found = together(results);
+        let mut notes = self.network_notes(&lines);
+        if let (Some(plan), true) = (plan, *process == 0)
+            && let Err(error) = plan.finish(search, &found)
+        {
+            notes.push(format!("what was found could not be written: {error}"));
+        }
+        notes.append(&mut self.notes.lock().unwrap_or_else(PoisonError::into_inner));
+        (found, notes)
+    }
+
+    /// What workers are made of that send through these connections, and what ends the threads of the network.
+    fn network(
+        &self,
+        streams: Vec<Option<TcpStream>>,
+        lines: &Arc<Lines>,
+    ) -> std::io::Result<(Vec<AllocatorBuilder>, CommsGuard)> {
+        let Membership { process, threads, .. } = &self.membership;
+        let line = |(peer, stream): (usize, Option<TcpStream>)| {
+            stream.map(|stream| Line::new(stream, peer, lines.clone()))
+        };
+        let sockets = streams.into_iter().enumerate().map(line).collect();
+        let hooks = || timely::communication::Hooks::default();
+        let local = ProcessBuilder::new_typed_vector(*threads, hooks().refill, hooks().spill);
+        let (builders, guard) =
+            initialize_networking_from_sockets(local, sockets, *process, *threads, hooks())?;
+        Ok((builders.into_iter().map(AllocatorBuilder::Tcp).collect(), guard))
+    }
+
+    /// Which process was lost, and how much was sent.
+    fn network_notes(&self, lines: &Lines) -> Vec<String> {
+        let Membership { process, threads, hosts, .. } = &self.membership;
         let mut notes = Vec::new();
         if let Some(peer) = lines.lost() {
             notes.push(format!("process {peer} ({}) was lost", hosts.line(peer)));
-            // Its threads wait for what will never come.
-            std::mem::forget(guard);
-        } else {
-            drop(guard);
         }
         let bytes = lines.sent.load(Ordering::Relaxed) + lines.received.load(Ordering::Relaxed);
         if *process == 0 && hosts.len() > 1 {
@@ -258,14 +263,7 @@ impl Cluster {
                 bytes >> 10
             ));
         }
-        let found = together(results);
-        if let (Some(plan), true) = (plan, *process == 0)
-            && let Err(error) = plan.finish(search, &found)
-        {
-            notes.push(format!("what was found could not be written: {error}"));
-        }
-        notes.append(&mut self.notes.lock().unwrap_or_else(PoisonError::into_inner));
-        (found, notes)
+        notes
     }
 }
 
@@ -285,39 +283,49 @@ fn together(results: Vec<Outcome>) -> Outcome {
     results.into_iter().next().unwrap_or_else(lost)
 }
 
-/// What is searched for.
-enum Work<'a> {
-    Finite,
-    Infinite(&'a NestedOptions),
+/// What is searched, and for what.
+struct Work<'a> {
+    system: &'a dyn System,
+    options: &'a Options,
+    /// For infinite executions, of this kind.
+    infinite: Option<ViolationKind>,
 }
 
 impl Work<'_> {
+    /// The part of one worker. If a process is lost, what is known so far.
     fn run(
         &self,
         team: &mut Team<'_>,
-        system: &dyn System,
-        options: &Options,
         owner: Owner,
         budget: &mut Budget<'_>,
         mut saving: Option<Saving<'_>>,
-    ) -> Result<Outcome, Box<(PartitionResult, preempt_check::Progress)>> {
-        match self {
-            Work::Finite => {
+    ) -> Outcome {
+        let Work { system, options, infinite } = *self;
+        let result = match infinite {
+            None => {
                 let mut part = partition(system, options, owner, budget);
                 begin(&mut *part, saving.as_ref());
                 let result = job::safety(team, &mut *part, budget, saving.as_mut());
-                saving.into_iter().for_each(Saving::end);
-                result.map_err(|_| Box::new((part.share(), team.progress())))
+                result.map_err(|_| part.share())
             }
-            Work::Infinite(nested) => {
+            Some(kind) => {
                 let mut part = Cycles::new(system, options, owner, budget);
                 begin(&mut part, saving.as_ref());
-                let what = (system, nested.kind);
-                let result = job::cycles(team, &mut part, what, budget, saving.as_mut());
-                saving.into_iter().for_each(Saving::end);
-                result.map_err(|_| Box::new((part.share(), team.progress())))
+                let result = job::cycles(team, &mut part, (system, kind), budget, saving.as_mut());
+                result.map_err(|_| part.share())
             }
-        }
+        };
+        saving.into_iter().for_each(Saving::end);
+        result.unwrap_or_else(|share| {
+            let progress = team.progress();
+            // What the others had, as far as they have said.
+            let mut all = PartitionResult { stop: Some(Stop::PeerLost), site: None, ..share };
+            if owner.me == 0 {
+                all.states = progress.states.max(all.states);
+                all.matched = progress.transitions.saturating_sub(all.states);
+            }
+            Outcome { all, steps: None, cycle_start: None }
+        })
     }
 }
 
@@ -336,7 +344,7 @@ fn begin(part: &mut dyn Partition, saving: Option<&Saving<'_>>) {
 
 impl RemoteSearch for Cluster {
     fn safety(&self, system: &dyn System, options: &Options, budget: &mut Budget<'_>) -> Finding {
-        let (outcome, notes) = self.search(system, options, budget, &Work::Finite);
+        let (outcome, notes) = self.search(&Work { system, options, infinite: None }, budget);
         let mut finding = outcome.finding(system, options, ViolationKind::AcceptanceCycle);
         finding.statistics.seconds = budget.elapsed().as_secs_f64();
         note_reduction(system, options, budget, &mut finding);
@@ -351,7 +359,8 @@ impl RemoteSearch for Cluster {
         budget: &mut Budget<'_>,
     ) -> Finding {
         let options = finite_options(&nested);
-        let (outcome, notes) = self.search(system, &options, budget, &Work::Infinite(&nested));
+        let work = Work { system, options: &options, infinite: Some(nested.kind) };
+        let (outcome, notes) = self.search(&work, budget);
         let mut finding = outcome.finding(system, &options, nested.kind);
         finding.statistics.seconds = budget.elapsed().as_secs_f64();
         finding.notes.extend(notes);

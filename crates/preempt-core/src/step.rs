@@ -118,17 +118,6 @@ impl Enabled {
         }
     }
 
-    /// Drops the moves of a property.
-    pub fn drop_property(&mut self) {
-        if self.steps.iter().any(|step| step.process == ProcessId::PROPERTY) {
-            let steps = std::mem::take(&mut self.steps);
-            self.groups.clear();
-            for step in steps.into_iter().filter(|step| step.process != ProcessId::PROPERTY) {
-                self.push(step);
-            }
-        }
-    }
-
     /// All steps, process by process.
     #[inline]
     pub fn steps(&self) -> &[Step] {

@@ -145,69 +145,85 @@ enum IslandValue {
     Queue(Vec<String>),
 }
 
+const DAMAGED: &str = "the data of the page is damaged";
+
+impl Island {
+    fn string(&self, at: usize) -> Result<String, String> {
+        Ok(self.strings.get(at).ok_or(DAMAGED)?.clone())
+    }
+
+    fn value(&self, at: i64) -> Result<Option<Value>, String> {
+        let Ok(at) = usize::try_from(at) else { return Ok(None) };
+        Ok(Some(match self.values.get(at).ok_or(DAMAGED)?.clone() {
+            IslandValue::Int(number) => Value::Int(number),
+            IslandValue::Name(name) => Value::Name(name),
+            IslandValue::Queue(messages) => Value::Queue(messages),
+        }))
+    }
+
+    fn name(&self, variable: usize) -> Result<String, String> {
+        self.string(*self.variables.get(variable).ok_or(DAMAGED)?)
+    }
+
+    /// The changes of a step; `now` is what variables hold.
+    fn changes(&self, at: usize, now: &mut HashMap<usize, Value>) -> Result<Vec<Change>, String> {
+        let mut changes = Vec::new();
+        for pair in self.changes.get(at).ok_or(DAMAGED)?.chunks(2) {
+            let variable = usize::try_from(pair[0]).map_err(|_| DAMAGED)?;
+            let to = self.value(*pair.get(1).ok_or(DAMAGED)?)?;
+            let from = match &to {
+                Some(to) => now.insert(variable, to.clone()),
+                None => now.remove(&variable),
+            };
+            changes.push(Change { name: self.name(variable)?, from, to });
+        }
+        Ok(changes)
+    }
+}
+
 /// The execution in a page that preempt wrote.
 pub fn from_page(text: &str) -> Result<Execution, String> {
     const BEGIN: &str = "<script type=\"application/json\" id=\"data\">";
     let none = "this is not a page with an execution that preempt wrote";
     let (_, rest) = text.split_once(BEGIN).ok_or(none)?;
     let (data, _) = rest.split_once("</script>").ok_or(none)?;
-    let island: Island = serde_json::from_str(data).map_err(|error| format!("{none}: {error}"))?;
-    let damaged = || "the data of the page is damaged".to_string();
-    let string = |at: usize| island.strings.get(at).cloned().ok_or_else(damaged);
-    let value = |at: i64| -> Result<Option<Value>, String> {
-        let Ok(at) = usize::try_from(at) else { return Ok(None) };
-        Ok(Some(match island.values.get(at).cloned().ok_or_else(damaged)? {
-            IslandValue::Int(number) => Value::Int(number),
-            IslandValue::Name(name) => Value::Name(name),
-            IslandValue::Queue(messages) => Value::Queue(messages),
-        }))
-    };
-    let name = |variable: usize| {
-        island.variables.get(variable).ok_or_else(damaged).and_then(|at| string(*at))
-    };
+    let mut island: Island =
+        serde_json::from_str(data).map_err(|error| format!("{none}: {error}"))?;
     let mut now: HashMap<usize, Value> = HashMap::new();
     let mut trace = Trace { cycle_start: island.cycle, ..Trace::default() };
     for (variable, at) in island.initial.iter().enumerate() {
-        if let Some(found) = value(*at)? {
-            trace.initial.push((name(variable)?, found.clone()));
+        if let Some(found) = island.value(*at)? {
+            trace.initial.push((island.name(variable)?, found.clone()));
             now.insert(variable, found);
         }
     }
-    let mut outputs: HashMap<usize, String> = island.output.into_iter().collect();
+    let mut outputs: HashMap<usize, String> =
+        std::mem::take(&mut island.output).into_iter().collect();
     for at in 0..island.pid.len() {
-        let column = |list: &[usize]| list.get(at).copied().ok_or_else(damaged);
-        let mut changes = Vec::new();
-        for pair in island.changes.get(at).ok_or_else(damaged)?.chunks(2) {
-            let variable = usize::try_from(pair[0]).map_err(|_| damaged())?;
-            let to = value(*pair.get(1).ok_or_else(damaged)?)?;
-            let from = match &to {
-                Some(to) => now.insert(variable, to.clone()),
-                None => now.remove(&variable),
-            };
-            changes.push(Change { name: name(variable)?, from, to });
-        }
-        let partner = island.partner.get(at).copied().ok_or_else(damaged)?;
+        let column = |list: &[usize]| list.get(at).copied().ok_or(DAMAGED);
+        let partner = island.partner.get(at).copied().ok_or(DAMAGED)?;
         trace.steps.push(TraceStep {
-            process: string(column(&island.names)?)?,
+            process: island.string(column(&island.names)?)?,
             pid: column(&island.pid)?,
             partner: usize::try_from(partner).ok(),
-            file: string(column(&island.file)?)?,
-            line: island.line.get(at).copied().ok_or_else(damaged)?,
-            text: string(column(&island.text)?)?,
+            file: island.string(column(&island.file)?)?,
+            line: island.line.get(at).copied().ok_or(DAMAGED)?,
+            text: island.string(column(&island.text)?)?,
             switch: match island.switch.get(at) {
                 Some(2) => Switch::Preemption,
                 Some(1) => Switch::Forced,
                 _ => Switch::None,
             },
-            changes,
+            changes: island.changes(at, &mut now)?,
             output: outputs.remove(&at).unwrap_or_default(),
         });
     }
     for (pid, file, line, text) in &island.rest {
-        let (file, text) = (string(*file)?, string(*text)?);
+        let (file, text) = (island.string(*file)?, island.string(*text)?);
         trace.rest.push(Position { process: String::new(), pid: *pid, file, line: *line, text });
     }
-    let in_words = |texts: &Vec<usize>| texts.iter().map(|at| string(*at)).collect();
+    let in_words = |texts: &Vec<usize>| texts.iter().map(|at| island.string(*at)).collect();
+    let seen = island.seen.iter().map(in_words).collect::<Result<_, _>>()?;
     let wait = |known: &serde_json::Value| {
         let IslandWait { pid, reasons, waits_for } = serde_json::from_value(known.clone()).ok()?;
         Some(Waiting { pid, reasons, waits_for })
@@ -223,7 +239,6 @@ pub fn from_page(text: &str) -> Result<Execution, String> {
     });
     let [steps, preemptions, switches, _] = island.cost;
     let cost = SwitchCount { preemptions, switches, steps };
-    let seen = island.seen.iter().map(in_words).collect::<Result<_, _>>()?;
     let waiting = island.waiting.iter().filter_map(wait).collect();
     let (reasons, names) = (island.reasons, island.processes.into_iter().collect());
     let execution =

@@ -178,7 +178,8 @@ impl<'t> Reader<'t> {
                     let start = parent.map_or(0, |symbol| self.symbols[symbol].extent.start);
                     let scope = start..body.map_or(self.text.len(), |(_, end)| *end);
                     let detail = format!("{}:", self.word(0));
-                    self.push(0, Class::Label, self.range(0), scope, detail, parent);
+                    let label = self.push(0, Class::Label, self.range(0), scope, detail);
+                    self.symbols[label].parent = parent;
                     self.at += 2;
                 }
                 _ => self.at += 1,
@@ -216,9 +217,8 @@ impl<'t> Reader<'t> {
         extent: Range<usize>,
         scope: Range<usize>,
         detail: String,
-        parent: Option<usize>,
     ) -> usize {
-        let (name, place) = (self.word(ahead).to_string(), self.range(ahead));
+        let (name, place, parent) = (self.word(ahead).to_string(), self.range(ahead), None);
         self.symbols.push(Symbol { name, class, place, extent, scope, detail, parent });
         self.symbols.len() - 1
     }
@@ -231,14 +231,16 @@ impl<'t> Reader<'t> {
         let head = brace.map_or(self.text.len(), |at| self.tokens[at].range.start);
         let detail = on_one_line(&self.text[start..head]);
         let everywhere = 0..self.text.len();
-        let symbol = self.push(1, class, start..end, everywhere, detail, None);
+        let symbol = self.push(1, class, start..end, everywhere, detail);
         self.at += 2;
         if self.word(0) == "(" {
             self.at += 1;
             while self.at < self.tokens.len() && self.word(0) != ")" && self.word(0) != "{" {
                 if class == Class::Inline && self.is_name(0) {
                     let detail = format!("parameter of {}", self.symbols[symbol].name);
-                    self.push(0, Class::Parameter, self.range(0), start..end, detail, Some(symbol));
+                    let parameter =
+                        self.push(0, Class::Parameter, self.range(0), start..end, detail);
+                    self.symbols[parameter].parent = Some(symbol);
                     self.at += 1;
                 } else if class == Class::Proctype && self.is_type() {
                     self.declaration(Class::Parameter, Some(symbol), end);
@@ -262,7 +264,7 @@ impl<'t> Reader<'t> {
         let class = if self.word(0) == "init" { Class::Proctype } else { Class::Property };
         let detail = self.word(0).to_string();
         let nowhere = if named == 1 { 0..self.text.len() } else { 0..0 };
-        let symbol = self.push(named, class, start..end, nowhere, detail, None);
+        let symbol = self.push(named, class, start..end, nowhere, detail);
         while self.at < self.tokens.len() && self.word(0) != "{" {
             self.at += 1;
         }
@@ -275,14 +277,14 @@ impl<'t> Reader<'t> {
         let end = self.closing(self.at);
         let detail = on_one_line(&self.text[start..end]);
         let scope = if named == 1 { 0..self.text.len() } else { 0..0 };
-        self.push(named, Class::Property, start..end, scope, detail, None);
+        self.push(named, Class::Property, start..end, scope, detail);
         self.at += 1 + named;
     }
 
     fn structure(&mut self) {
         let (start, end) = (self.range(0).start, self.closing(self.at));
         let detail = on_one_line(&self.text[start..end]);
-        let symbol = self.push(1, Class::Structure, start..end, 0..self.text.len(), detail, None);
+        let symbol = self.push(1, Class::Structure, start..end, 0..self.text.len(), detail);
         self.at += 3;
         while self.at < self.tokens.len() && self.range(0).start < end && self.word(0) != "}" {
             match self.is_type() {
@@ -302,7 +304,7 @@ impl<'t> Reader<'t> {
         while self.at < self.tokens.len() && self.range(0).start < end {
             if self.is_name(0) {
                 let scope = self.range(0).start..self.text.len();
-                self.push(0, Class::Constant, self.range(0), scope, detail.clone(), None);
+                self.push(0, Class::Constant, self.range(0), scope, detail.clone());
             }
             self.at += 1;
         }
@@ -345,7 +347,8 @@ impl<'t> Reader<'t> {
             let end = self.tokens[self.at - 1].range.end;
             let behind = std::mem::replace(&mut self.at, at);
             let detail = on_one_line(&format!("{ty} {}", &self.text[begin..end]));
-            self.push(0, class, start..end, begin..scope_end, detail, parent);
+            let variable = self.push(0, class, start..end, begin..scope_end, detail);
+            self.symbols[variable].parent = parent;
             self.at = behind;
             // Behind the comma of a list of parameters a type may follow.
             if self.word(0) != "," || !self.is_name(1) {

@@ -99,24 +99,8 @@ fn tokenize(text: &str) -> Result<Vec<(Token, usize)>, Error> {
                 return Ok(tokens);
             }
             b'"' => {
-                let mut value = Vec::new();
-                at += 1;
-                loop {
-                    match bytes.get(at) {
-                        None => return Err(Error::syntax(text, start, "this text is not closed")),
-                        Some(b'"') => break,
-                        Some(b'\\') => {
-                            value.extend(bytes.get(at + 1));
-                            at += 2;
-                        }
-                        Some(b) => {
-                            value.push(*b);
-                            at += 1;
-                        }
-                    }
-                }
-                at += 1;
-                let value = String::from_utf8_lossy(&value).into_owned();
+                let (value, end) = quoted(text, start)?;
+                at = end;
                 tokens.push((Token::Text(value), start));
             }
             b if b.is_ascii_digit() => {
@@ -155,6 +139,27 @@ fn tokenize(text: &str) -> Result<Vec<(Token, usize)>, Error> {
         }
     }
     Ok(tokens)
+}
+
+/// The text between quotes that begins here, and where it ends.
+fn quoted(text: &str, start: usize) -> Result<(String, usize), Error> {
+    let bytes = text.as_bytes();
+    let mut value = Vec::new();
+    let mut at = start + 1;
+    loop {
+        match bytes.get(at) {
+            None => return Err(Error::syntax(text, start, "this text is not closed")),
+            Some(b'"') => return Ok((String::from_utf8_lossy(&value).into_owned(), at + 1)),
+            Some(b'\\') => {
+                value.extend(bytes.get(at + 1));
+                at += 2;
+            }
+            Some(b) => {
+                value.push(*b);
+                at += 1;
+            }
+        }
+    }
 }
 
 struct Reader<'a> {

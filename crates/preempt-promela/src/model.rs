@@ -540,11 +540,11 @@ pub enum ExprKind {
 /// Operators with one operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UnaryOp {
-    /// `-`
+    /// `-e`, wrapping
     Negate,
-    /// `!`
+    /// `!e`: 0 or 1
     Not,
-    /// `~`
+    /// `~e`
     Complement,
 }
 

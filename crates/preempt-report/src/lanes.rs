@@ -14,7 +14,7 @@ use crate::look::Tone;
 use crate::message::halves;
 use crate::{Cast, Look, change_words, fit, moment, remarks, waits};
 use cell::net_changes;
-use layout::{ARROW, Layout};
+use layout::{ARROW, Entry, Layout};
 use preempt_core::{ProcessId, Switch, SwitchCount, Trace, TraceStep, Violation, counted, grouped};
 
 /// Draws a whole trace, with the failure at its end.
@@ -213,7 +213,8 @@ impl Lanes {
         let receives = halves(&step.text).1.unwrap_or("receives");
         let partner = step.partner.and_then(|p| self.cast.lane(p)).map(|p| (p, receives));
         let name = self.cast.label(step.pid);
-        let rows = self.layout.row(lane, partner, &name, cell, beside, &self.look);
+        let entry = Entry { lane, partner, name: &name, cell };
+        let rows = self.layout.row(&entry, beside, &self.look);
         let mut out = String::new();
         for (index, row) in rows.iter().enumerate() {
             out.push_str(&self.margin(if index == 0 { number } else { "" }));

@@ -9,7 +9,7 @@
 //! a trace of 100,000 steps is a few megabytes.
 
 use crate::plain_json::{PlainJson, plain_object, to_text};
-use crate::{Cast, MomentKind, change_words, keys, messages, moments, remarks, waits, xml};
+use crate::{Cast, MomentKind, Wait, change_words, keys, messages, moments, remarks, waits, xml};
 use preempt_core::{Claim, Switch, Trace, Value, Violation};
 use std::collections::HashMap;
 
@@ -264,6 +264,31 @@ struct Failure<'a> {
     simplest: bool,
 }
 
+impl From<Wait> for WaitData {
+    fn from(wait: Wait) -> Self {
+        let since = wait.since_words();
+        let Wait { pid, name, reasons, who, waits_for, .. } = wait;
+        WaitData { pid, name, since, reasons, who, waits_for }
+    }
+}
+
+impl<'a> From<&'a Violation> for Failure<'a> {
+    fn from(violation: &'a Violation) -> Self {
+        let Violation { message, file, line, simplest, .. } = violation;
+        let kind = violation.kind.name();
+        Failure { kind, message, file, line: *line, simplest: *simplest }
+    }
+}
+
+/// The page's number for a switch.
+fn switch_number(switch: Switch) -> u8 {
+    match switch {
+        Switch::None => 0,
+        Switch::Forced => 1,
+        Switch::Preemption => 2,
+    }
+}
+
 enum ValueData {
     Int(i64),
     Name(String),
@@ -314,6 +339,54 @@ impl<'a, T: ?Sized + std::hash::Hash + Eq> Interner<'a, T> {
     }
 }
 
+/// What variables and channels hold in the course of a trace.
+struct History<'a> {
+    variables: Interner<'a, str>,
+    /// Whether each of them is a channel.
+    channels: Vec<bool>,
+    /// The number of each initial value, or -1.
+    initial: Vec<i64>,
+    /// The changes of each step: variable and value, by turns.
+    changes: Vec<Vec<i64>>,
+    values: Interner<'a, Value>,
+}
+
+impl<'a> History<'a> {
+    fn of(trace: &'a Trace) -> Self {
+        let mut this = History {
+            variables: Interner::new(),
+            channels: Vec::new(),
+            initial: Vec::new(),
+            changes: Vec::with_capacity(trace.steps.len()),
+            values: Interner::new(),
+        };
+        for (name, value) in &trace.initial {
+            let number = this.variable(name, [value]);
+            this.initial[number] = this.values.number(value) as i64;
+        }
+        for step in &trace.steps {
+            let mut list = Vec::with_capacity(2 * step.changes.len());
+            for change in &step.changes {
+                let seen = [&change.from, &change.to].into_iter().flatten();
+                list.push(this.variable(&change.name, seen) as i64);
+                list.push(change.to.as_ref().map_or(-1, |v| this.values.number(v) as i64));
+            }
+            this.changes.push(list);
+        }
+        this
+    }
+
+    /// The number of a variable, which was seen to hold these values.
+    fn variable(&mut self, name: &'a str, seen: impl IntoIterator<Item = &'a Value>) -> usize {
+        let number = self.variables.number(name);
+        let count = self.variables.list.len();
+        self.initial.resize(count, -1);
+        self.channels.resize(count, false);
+        self.channels[number] |= seen.into_iter().any(|v| matches!(v, Value::Queue(_)));
+        number
+    }
+}
+
 impl<'a> Island<'a> {
     fn new(
         page: &Page<'a>,
@@ -323,36 +396,9 @@ impl<'a> Island<'a> {
         seen: &'a [Vec<String>],
     ) -> Self {
         let mut strings = Interner::<str>::new();
-        let mut values = Interner::<Value>::new();
-        let mut variables = Interner::<str>::new();
-        let mut channels: Vec<bool> = Vec::new();
-        let mut initial = Vec::new();
-        let mut learn = |number: usize, value: &Value| {
-            channels.resize(channels.len().max(number + 1), false);
-            channels[number] |= matches!(value, Value::Queue(_));
-        };
-        for (name, value) in &trace.initial {
-            let number = variables.number(name);
-            learn(number, value);
-            initial.resize(initial.len().max(number + 1), -1);
-            initial[number] = values.number(value) as i64;
-        }
-        let mut changes = Vec::with_capacity(trace.steps.len());
-        for step in &trace.steps {
-            let mut list = Vec::with_capacity(2 * step.changes.len());
-            for change in &step.changes {
-                let number = variables.number(&change.name);
-                initial.resize(initial.len().max(number + 1), -1);
-                for value in [&change.from, &change.to].into_iter().flatten() {
-                    learn(number, value);
-                }
-                list.push(number as i64);
-                list.push(change.to.as_ref().map_or(-1, |v| values.number(v) as i64));
-            }
-            changes.push(list);
-        }
-        let names: Vec<usize> = variables.list.iter().map(|name| strings.number(name)).collect();
-        channels.resize(names.len(), false);
+        let History { variables, channels, initial, changes, values } = History::of(trace);
+        let variables = variables.list.iter().map(|name| strings.number(name)).collect();
+        let steps = || trace.steps.iter();
         Island {
             title: page.title,
             verdict: page.claim.verdict.name(),
@@ -364,37 +410,21 @@ impl<'a> Island<'a> {
             processes: Cast::of(trace).members().into_iter().map(|m| (m.pid, m.label)).collect(),
             sources: page.sources.iter().map(|s| (s.file.as_str(), s.text.as_str())).collect(),
             moments: moment_data(trace, violation),
-            failure: violation.map(|v| Failure {
-                kind: v.kind.name(),
-                message: &v.message,
-                file: &v.file,
-                line: v.line,
-                simplest: v.simplest,
-            }),
+            failure: violation.map(Failure::from),
             cycle: trace.cycle_start,
-            variables: names,
+            variables,
             channels,
             initial,
             values: values.list.iter().map(|value| value_data(value)).collect(),
-            pid: trace.steps.iter().map(|s| s.pid).collect(),
-            names: trace.steps.iter().map(|s| strings.number(&s.process)).collect(),
-            partner: trace.steps.iter().map(|s| s.partner.map_or(-1, |p| p as i64)).collect(),
-            file: trace.steps.iter().map(|s| strings.number(&s.file)).collect(),
-            line: trace.steps.iter().map(|s| s.line).collect(),
-            text: trace.steps.iter().map(|s| strings.number(&s.text)).collect(),
-            switch: trace
-                .steps
-                .iter()
-                .map(|s| match s.switch {
-                    Switch::None => 0,
-                    Switch::Forced => 1,
-                    Switch::Preemption => 2,
-                })
-                .collect(),
+            pid: steps().map(|s| s.pid).collect(),
+            names: steps().map(|s| strings.number(&s.process)).collect(),
+            partner: steps().map(|s| s.partner.map_or(-1, |p| p as i64)).collect(),
+            file: steps().map(|s| strings.number(&s.file)).collect(),
+            line: steps().map(|s| s.line).collect(),
+            text: steps().map(|s| strings.number(&s.text)).collect(),
+            switch: steps().map(|s| switch_number(s.switch)).collect(),
             changes,
-            output: trace
-                .steps
-                .iter()
+            output: steps()
                 .enumerate()
                 .filter(|(_, s)| !s.output.is_empty())
                 .map(|(index, s)| (index, s.output.as_str()))
@@ -419,17 +449,7 @@ impl<'a> Island<'a> {
                 .iter()
                 .map(|row| (row.name.as_str(), row.holds.iter().map(|h| truth(*h)).collect()))
                 .collect(),
-            waiting: waits(trace)
-                .into_iter()
-                .map(|wait| WaitData {
-                    pid: wait.pid,
-                    since: wait.since_words(),
-                    name: wait.name,
-                    reasons: wait.reasons,
-                    who: wait.who,
-                    waits_for: wait.waits_for,
-                })
-                .collect(),
+            waiting: waits(trace).into_iter().map(WaitData::from).collect(),
             decided: trace.observations.bad_prefix.is_some(),
             drawing: page.drawing.map(drawn_data),
             strings: strings.list,

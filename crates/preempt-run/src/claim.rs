@@ -122,21 +122,7 @@ fn sentence(options: &Options, found: &Found, symbols: &Symbols, verdict: Verdic
             searched(options, found),
             points(found)
         ),
-        Verdict::HoldsWithinBound(bound) => {
-            let (name, least) = match (options.search.stale.filter(|_| found.weak), options.search.most_preemptions()) {
-                (Some(stale), Some(_)) => {
-                    (format!("bound {bound} and {}", stale_choices(stale)), "more".into())
-                }
-                (Some(stale), None) => (stale_choices(stale), "more".into()),
-                _ => (format!("bound {bound}"), format!("at least {}", bound + 1)),
-            };
-            format!(
-                "holds within {name}: no execution with at most {} violates it ({explored}, all explored), and \
-                 any violation needs {least}; {}",
-                limits(options, found),
-                points(found)
-            )
-        }
+        Verdict::HoldsWithinBound(bound) => holds_within(options, found, bound, &explored),
         Verdict::Inconclusive(_) if found.unsupported.is_some() => {
             found.unsupported.as_ref().map_or(String::new(), |trouble| {
                 format!("inconclusive: {}", with_place(symbols, trouble))
@@ -163,24 +149,7 @@ fn sentence(options: &Options, found: &Found, symbols: &Symbols, verdict: Verdic
                     .into(),
             }
         }
-        Verdict::Inconclusive(stop) => {
-            let why = match found.halt {
-                Halt::Executions => "the limit on executions was reached".to_string(),
-                _ => stop.to_string(),
-            };
-            let unfinished = found.unfinished.as_ref().map_or(String::new(), |standing| {
-                let (steps, place) =
-                    (counted(standing.steps, "step"), standing_at(symbols, standing));
-                format!(" while an execution of {steps} so far went on{place}")
-            });
-            let searched = searched(options, found);
-            let none = if found.rows.is_empty() && found.executions == 0 {
-                ""
-            } else {
-                ", and none violates it"
-            };
-            format!("inconclusive, {why}{unfinished}: {searched}{none}")
-        }
+        Verdict::Inconclusive(stop) => stopped(options, found, symbols, stop),
         Verdict::Nothing if found.evidence.is_none() => {
             let why = found.unsupported.as_ref().map_or("", |trouble| trouble.message.as_str());
             format!("the schedule cannot be replayed: {why}")
@@ -191,6 +160,39 @@ fn sentence(options: &Options, found: &Found, symbols: &Symbols, verdict: Verdic
         Verdict::Nothing => "the schedule does not fit this program: it could not be followed to its end, so nothing was repeated (has the program, or what it reads, changed?)".into(),
         Verdict::Violated => String::new(),
     }
+}
+
+fn holds_within(options: &Options, found: &Found, bound: u32, explored: &str) -> String {
+    let stale = options.search.stale.filter(|_| found.weak);
+    let (name, least) = match (stale, options.search.most_preemptions()) {
+        (Some(stale), Some(_)) => {
+            (format!("bound {bound} and {}", stale_choices(stale)), "more".into())
+        }
+        (Some(stale), None) => (stale_choices(stale), "more".into()),
+        _ => (format!("bound {bound}"), format!("at least {}", bound + 1)),
+    };
+    format!(
+        "holds within {name}: no execution with at most {} violates it ({explored}, all explored), and \
+         any violation needs {least}; {}",
+        limits(options, found),
+        points(found)
+    )
+}
+
+/// What a search has done that did not come to its end.
+fn stopped(options: &Options, found: &Found, symbols: &Symbols, stop: Stop) -> String {
+    let why = match found.halt {
+        Halt::Executions => "the limit on executions was reached".to_string(),
+        _ => stop.to_string(),
+    };
+    let unfinished = found.unfinished.as_ref().map_or(String::new(), |standing| {
+        let (steps, place) = (counted(standing.steps, "step"), standing_at(symbols, standing));
+        format!(" while an execution of {steps} so far went on{place}")
+    });
+    let searched = searched(options, found);
+    let is_empty = found.rows.is_empty() && found.executions == 0;
+    let none = if is_empty { "" } else { ", and none violates it" };
+    format!("inconclusive, {why}{unfinished}: {searched}{none}")
 }
 
 /// Whether what was to be repeated did not happen: the schedule could not be followed, or in a debugger, which is there to look

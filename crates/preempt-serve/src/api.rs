@@ -8,9 +8,9 @@ use crate::explorer::{Explorer, Loaded, Refusal, Route};
 use crate::find::{self, Goal};
 use crate::search_options::{About, SearchOptions};
 use crate::subject::{Evaluate, Question, Subject};
-use crate::walk::Walk;
+use crate::walk::{Moment, Walk};
 use crate::{checks, files, graph, path, show};
-use preempt_core::{ProcessId, System, Trace, changes_between};
+use preempt_core::{ProcessId, Step, System, Trace, changes_between};
 use preempt_report::{Wait, messages, wait};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -146,6 +146,34 @@ struct Look {
     variables: Option<usize>,
 }
 
+/// Which of the processes that are shown wait, and for what; `steps` lead to the moment.
+fn waits(
+    subject: &dyn Subject,
+    system: &dyn System,
+    steps: &[Step],
+    moment: &Moment,
+    is_shown: impl Fn(usize) -> bool,
+) -> Vec<Wait> {
+    let last_move = |pid: usize| {
+        let moves = |step: &Step| [Some(step.process), step.partner].into_iter().flatten();
+        steps.iter().rposition(|step| moves(step).any(|process| process.index() == pid))
+    };
+    // Inside an indivisible sequence the others wait for its end only.
+    let blocked: Vec<ProcessId> = match system.is_transient(&moment.state) {
+        true => Vec::new(),
+        false => (0..system.process_count(&moment.state))
+            .filter(|pid| is_shown(*pid))
+            .filter_map(|pid| Some(ProcessId(u16::try_from(pid).ok()?)))
+            .filter(|process| !moment.enabled.can_move(*process))
+            .collect(),
+    };
+    let name = |pid: usize| {
+        system.process_name(&moment.state, ProcessId(u16::try_from(pid).unwrap_or(u16::MAX)))
+    };
+    let waits = subject.waiting(&moment.state, &blocked);
+    waits.iter().filter_map(|one| wait(one, last_move(one.pid), &name)).collect()
+}
+
 /// A part of the lanes of a path, and with `state` the state behind one of its steps and what can happen
 /// there.
 fn look(explorer: &Explorer, asked: &Look, state: bool) -> Result<Value, Refusal> {
@@ -193,26 +221,7 @@ fn look(explorer: &Explorer, asked: &Look, state: bool) -> Result<Value, Refusal
         };
         let changed: HashSet<&str> =
             changed.iter().flat_map(|row| &row.step.changes).map(|c| c.name.as_str()).collect();
-        let last_move = |pid: usize| {
-            walk.steps()[..here].iter().rposition(|step| {
-                [Some(step.process), step.partner].into_iter().flatten().any(|p| p.index() == pid)
-            })
-        };
-        // Inside an indivisible sequence the others wait for its end only.
-        let blocked: Vec<ProcessId> = match system.is_transient(&moment.state) {
-            true => Vec::new(),
-            false => (0..count)
-                .filter(|pid| is_shown(*pid))
-                .filter_map(|pid| Some(ProcessId(u16::try_from(pid).ok()?)))
-                .filter(|process| !moment.enabled.can_move(*process))
-                .collect(),
-        };
-        let waits = subject.waiting(&moment.state, &blocked);
-        let name = |pid: usize| {
-            system.process_name(&moment.state, ProcessId(u16::try_from(pid).unwrap_or(u16::MAX)))
-        };
-        let waits = waits.iter().filter_map(|one| wait(one, last_move(one.pid), &name));
-        let waits: Vec<Wait> = waits.collect();
+        let waits = waits(&*subject, system, &walk.steps()[..here], &moment, is_shown);
         let variables = system.variables(&moment.state);
         let most = asked.variables.unwrap_or(usize::MAX);
         let in_view = show::in_view(&variables, most, &changed);

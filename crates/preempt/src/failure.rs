@@ -3,9 +3,9 @@
 use crate::evidence::Evidence;
 use crate::lanes;
 use crate::quantities::{plural, preemptions, stale_choices};
-use crate::rt::{MemoryError, Trouble};
+use crate::rt::{MemoryError, PanicNote, Trouble};
 use preempt_core::Trace;
-use preempt_explore::{Action, Ending, Finding};
+use preempt_explore::{Action, Ending, Finding, Race, Site, ThreadId};
 use std::fmt;
 
 /// What kind of failure.
@@ -133,26 +133,19 @@ impl fmt::Display for Failure {
     }
 }
 
+/// What, in words, and where.
 type Description = (FailureKind, String, String, u32);
 
 fn describe(evidence: &Evidence) -> Description {
-    let thread = |index: usize| {
-        evidence.threads.get(index).cloned().unwrap_or_else(|| format!("thread {index}"))
-    };
     match &evidence.ending {
         Ending::Panic => match &evidence.panic {
             Some((index, note)) => {
-                let message = format!(
-                    "{} panicked at {}:{}:{}:\n{}",
-                    thread(*index),
-                    note.file,
-                    note.line,
-                    note.column,
-                    note.message
-                );
-                (FailureKind::Panic, message, note.file.clone(), note.line)
+                let PanicNote { file, line, column, message } = note;
+                let name = thread(evidence, *index);
+                let message = format!("{name} panicked at {file}:{line}:{column}:\n{message}");
+                (FailureKind::Panic, message, file.clone(), *line)
             }
-            None => plain(FailureKind::Panic, "a thread panicked".into()),
+            None => plain(FailureKind::Panic, "a thread panicked"),
         },
         Ending::Deadlock => waits(evidence, FailureKind::Deadlock, "deadlock"),
         Ending::Livelock => waits(
@@ -167,46 +160,8 @@ fn describe(evidence: &Evidence) -> Description {
                 "livelock: the last {period} steps are repeated for ever, although every thread that can move does"
             ),
         ),
-        Ending::Race(race) => {
-            let [earlier, later] = [race.earlier, race.later].map(|a| thread(a.thread.index()));
-            let [made, site] = [race.earlier.site, race.later.site];
-            let verb = |write| if write { "writes" } else { "reads" };
-            let message = match race.creation {
-                true => format!(
-                    "data race with a creation: {earlier} makes an object at {made}, {later} uses it at {site}, and the \
-                     one does not happen before the other: its memory may not be initialised yet"
-                ),
-                false => format!(
-                    "data race on a plain cell: {earlier} {} at {made}, {later} {} at {site}, and neither happens \
-                     before the other",
-                    verb(race.earlier.write),
-                    verb(race.later.write),
-                ),
-            };
-            (FailureKind::DataRace, message, site.file().into(), site.line())
-        }
-        Ending::StepLimit => {
-            let message = format!(
-                "more than {} steps: a loop without end? {}a longer test can raise Check::steps",
-                evidence.steps,
-                // A loop that yields lets others run, and its rounds would have been recognised.
-                match evidence
-                    .events
-                    .iter()
-                    .rev()
-                    .take(1000)
-                    .any(|e| e.operation.action == Action::Yield)
-                {
-                    true => "It yields, but does something else in every round; ",
-                    false =>
-                        "Loops that wait for others must call preempt::thread::yield_now or \
-                         preempt::hint::spin_loop; ",
-                }
-            );
-            let site = evidence.events.last().map(|e| e.operation.site);
-            let (file, line) = site.map_or((String::new(), 0), |s| (s.file().into(), s.line()));
-            (FailureKind::StepLimit, message, file, line)
-        }
+        Ending::Race(race) => data_race(evidence, race),
+        Ending::StepLimit => too_many_steps(evidence),
         Ending::Nondeterminism(mismatch) => plain(
             FailureKind::Nondeterminism,
             format!(
@@ -219,13 +174,64 @@ fn describe(evidence: &Evidence) -> Description {
         ),
         Ending::Reported => trouble(evidence),
         Ending::Complete | Ending::Abandoned | Ending::Restart => {
-            plain(FailureKind::Nondeterminism, "the failure did not happen again".into())
+            plain(FailureKind::Nondeterminism, "the failure did not happen again")
         }
     }
 }
 
-fn plain(kind: FailureKind, message: String) -> Description {
-    (kind, message, String::new(), 0)
+fn plain(kind: FailureKind, message: impl Into<String>) -> Description {
+    at(kind, message, None)
+}
+
+fn at(kind: FailureKind, message: impl Into<String>, site: Option<Site>) -> Description {
+    let (file, line) = site.map_or((String::new(), 0), |s| (s.file().into(), s.line()));
+    (kind, message.into(), file, line)
+}
+
+/// Where the last step was taken.
+fn last_site(evidence: &Evidence) -> Option<Site> {
+    evidence.events.last().map(|event| event.operation.site)
+}
+
+/// The name of a thread.
+fn thread(evidence: &Evidence, index: usize) -> String {
+    evidence.threads.get(index).cloned().unwrap_or_else(|| format!("thread {index}"))
+}
+
+fn data_race(evidence: &Evidence, race: &Race) -> Description {
+    let [earlier, later] =
+        [race.earlier, race.later].map(|access| thread(evidence, access.thread.index()));
+    let [made, site] = [race.earlier.site, race.later.site];
+    let verb = |write| if write { "writes" } else { "reads" };
+    let message = match race.creation {
+        true => format!(
+            "data race with a creation: {earlier} makes an object at {made}, {later} uses it at {site}, and the \
+             one does not happen before the other: its memory may not be initialised yet"
+        ),
+        false => format!(
+            "data race on a plain cell: {earlier} {} at {made}, {later} {} at {site}, and neither happens \
+             before the other",
+            verb(race.earlier.write),
+            verb(race.later.write),
+        ),
+    };
+    at(FailureKind::DataRace, message, Some(site))
+}
+
+fn too_many_steps(evidence: &Evidence) -> Description {
+    let mut last = evidence.events.iter().rev().take(1000);
+    // A loop that yields lets others run, and its rounds would have been recognised.
+    let advice = match last.any(|e| e.operation.action == Action::Yield) {
+        true => "It yields, but does something else in every round;",
+        false => {
+            "Loops that wait for others must call preempt::thread::yield_now or preempt::hint::spin_loop;"
+        }
+    };
+    let steps = evidence.steps;
+    let message = format!(
+        "more than {steps} steps: a loop without end? {advice} a longer test can raise Check::steps"
+    );
+    at(FailureKind::StepLimit, message, last_site(evidence))
 }
 
 fn trouble(evidence: &Evidence) -> Description {
@@ -237,17 +243,13 @@ fn trouble(evidence: &Evidence) -> Description {
                 plural(sites.len() as u64, "Arc was", "Arcs were"),
                 places.join(", ")
             );
-            let (file, line) =
-                sites.first().map_or((String::new(), 0), |s| (s.file().into(), s.line()));
-            (FailureKind::Leak, message, file, line)
+            at(FailureKind::Leak, message, sites.first().copied())
         }
-        Some(Trouble::Unjoined(threads)) => plain(
-            FailureKind::Leak,
-            format!(
-                "{} still running when the test body returned",
-                plural(*threads as u64, "thread was", "threads were")
-            ),
-        ),
+        Some(Trouble::Unjoined(threads)) => {
+            let threads = plural(*threads as u64, "thread was", "threads were");
+            let message = format!("{threads} still running when the test body returned");
+            plain(FailureKind::Leak, message)
+        }
         Some(Trouble::StackOverflow) => plain(
             FailureKind::Panic,
             format!(
@@ -255,9 +257,8 @@ fn trouble(evidence: &Evidence) -> Description {
                 evidence.stack >> 10
             ),
         ),
-        Some(Trouble::Blocked(thread, last)) => {
-            let name = evidence.threads.get(thread.index()).cloned();
-            let name = name.unwrap_or_else(|| "a thread".into());
+        Some(Trouble::Blocked(id, last)) => {
+            let name = thread(evidence, id.index());
             let after = match last {
                 Some((action, site)) => format!("after {} at {site}", action.name()),
                 None => "before its first operation".into(),
@@ -267,72 +268,60 @@ fn trouble(evidence: &Evidence) -> Description {
                  std::sync::Mutex, std::thread::JoinHandle::join, a channel of std or a system call \
                  that waits? Use preempt::sync and preempt::thread inside the test"
             );
-            let (file, line) =
-                last.map_or((String::new(), 0), |(_, s)| (s.file().into(), s.line()));
-            (FailureKind::Blocked, message, file, line)
+            at(FailureKind::Blocked, message, last.map(|(_, site)| site))
         }
-        Some(Trouble::Memory(thread, error)) => {
-            let name = |thread: &preempt_explore::ThreadId| {
-                let known = evidence.threads.get(thread.index()).cloned();
-                known.unwrap_or_else(|| "a thread".into())
-            };
-            let who = name(thread);
-            let message = match error {
-                MemoryError::Fault(address) if *address < 4096 => {
-                    format!("memory error: {who} follows a null pointer (address {address:#x})")
-                }
-                MemoryError::Fault(address) => {
-                    format!("memory error: {who} accesses {address:#x}, where there is no memory")
-                }
-                MemoryError::DoubleFree(before) => {
-                    format!("double free: {who} frees memory that {} has freed", name(before))
-                }
-                MemoryError::UseAfterFree(before) => {
-                    format!(
-                        "use after free: {who} uses an object in memory that {} has freed",
-                        name(before)
-                    )
-                }
-            };
-            let site = evidence.events.last().map(|event| event.operation.site);
-            let (file, line) = site.map_or((String::new(), 0), |s| (s.file().into(), s.line()));
-            (FailureKind::Memory, format!("{message}, after the last step shown"), file, line)
+        Some(Trouble::Memory(id, error)) => {
+            let message = memory_error(evidence, *id, error);
+            let message = format!("{message}, after the last step shown");
+            at(FailureKind::Memory, message, last_site(evidence))
         }
         Some(Trouble::Uncontrolled) => plain(
             FailureKind::Uncontrolled,
             "the test spawns a thread that preempt does not control: import preempt::thread in place of std::thread, and \
-             preempt::sync in place of std::sync"
-                .into(),
+             preempt::sync in place of std::sync",
         ),
-        Some(Trouble::Constant(site)) => (
-            FailureKind::Uncontrolled,
-            format!(
+        Some(Trouble::Constant(site)) => {
+            let message = format!(
                 "the object that is used at {site} is a copy of a constant, and preempt did not see where it was copied: \
                  call its `new` when the test runs, for an array by std::array::from_fn"
-            ),
-            site.file().into(),
-            site.line(),
-        ),
-        Some(Trouble::Abort) => plain(FailureKind::Memory, "the test called abort".into()),
-        Some(Trouble::DoublePanic(note)) => (
-            FailureKind::Panic,
-            format!(
-                "a destructor panicked during unwinding at {}:{}:\n{}",
-                note.file, note.line, note.message
-            ),
-            note.file.clone(),
-            note.line,
-        ),
-        None => plain(FailureKind::Panic, "an unknown failure".into()),
+            );
+            at(FailureKind::Uncontrolled, message, Some(*site))
+        }
+        Some(Trouble::Abort) => plain(FailureKind::Memory, "the test called abort"),
+        Some(Trouble::DoublePanic(note)) => {
+            let PanicNote { file, line, message, .. } = note;
+            let message =
+                format!("a destructor panicked during unwinding at {file}:{line}:\n{message}");
+            (FailureKind::Panic, message, file.clone(), *line)
+        }
+        None => plain(FailureKind::Panic, "an unknown failure"),
+    }
+}
+
+fn memory_error(evidence: &Evidence, id: ThreadId, error: &MemoryError) -> String {
+    let name = |id: &ThreadId| thread(evidence, id.index());
+    let user = name(&id);
+    match error {
+        MemoryError::Fault(address) if *address < 4096 => {
+            format!("memory error: {user} follows a null pointer (address {address:#x})")
+        }
+        MemoryError::Fault(address) => {
+            format!("memory error: {user} accesses {address:#x}, where there is no memory")
+        }
+        MemoryError::DoubleFree(before) => {
+            format!("double free: {user} frees memory that {} has freed", name(before))
+        }
+        MemoryError::UseAfterFree(before) => {
+            let before = name(before);
+            format!("use after free: {user} uses an object in memory that {before} has freed")
+        }
     }
 }
 
 /// What each thread waits for, and the thread that holds it.
 fn waits(evidence: &Evidence, kind: FailureKind, title: &str) -> Description {
     let mut message = String::from(title);
-    let name = |index: usize| {
-        evidence.threads.get(index).cloned().unwrap_or_else(|| format!("thread {index}"))
-    };
+    let name = |index: usize| thread(evidence, index);
     for waiting in &evidence.waiting {
         let operation = &waiting.operation;
         let what = match (operation.action, waiting.holder) {
@@ -364,8 +353,7 @@ fn waits(evidence: &Evidence, kind: FailureKind, title: &str) -> Description {
     }
     let site = evidence.waiting.iter().find(|w| w.operation.action != Action::Join);
     let site = site.or(evidence.waiting.first()).map(|w| w.operation.site);
-    let (file, line) = site.map_or((String::new(), 0), |s| (s.file().into(), s.line()));
-    (kind, message, file, line)
+    at(kind, message, site)
 }
 
 fn cycle(evidence: &Evidence) -> Option<Vec<usize>> {

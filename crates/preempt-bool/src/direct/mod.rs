@@ -212,19 +212,26 @@ fn by_interfaces(
             return Ok(());
         }
     };
+    let encoding = Encoding { code: &code, diagrams, levels: &levels, registers: &registers };
     let mut answers: Vec<Box<dyn Class + '_>> = Vec::new();
     for root in &roots {
         answers.push(match &control {
-            Some(control) => Box::new(restart::Restart::new(
-                &code, diagrams, &levels, &registers, control, *root, &initial,
-            )?),
-            None => Box::new(resume::Resume::new(
-                &code, diagrams, &levels, &registers, *root, &initial,
-            )?),
+            Some(control) => Box::new(restart::Restart::new(encoding, control, *root, &initial)?),
+            None => Box::new(resume::Resume::new(encoding, *root, &initial)?),
         });
     }
-    let mut driver = Driver { program, diagrams, levels: &levels, registers: &registers };
-    driver.extend(&classes, &mut answers, max as usize, extent, watch, outcome)
+    let (levels, registers, last) = (&levels, &registers, max as usize);
+    let mut driver = Driver { program, diagrams, levels, registers, classes, extent, last };
+    driver.extend(&mut answers, watch, outcome)
+}
+
+/// The code, and how sets of its states are diagrams.
+#[derive(Clone, Copy)]
+struct Encoding<'a, 'w> {
+    code: &'a Code,
+    diagrams: &'a Diagrams<'w>,
+    levels: &'a Levels,
+    registers: &'a Registers,
 }
 
 struct Driver<'a, 'w> {
@@ -232,6 +239,10 @@ struct Driver<'a, 'w> {
     diagrams: &'a Diagrams<'w>,
     levels: &'a Levels,
     registers: &'a Registers,
+    classes: Vec<usize>,
+    extent: Extent,
+    /// The last context, counted from 0.
+    last: usize,
 }
 
 impl Driver<'_, '_> {
@@ -239,25 +250,22 @@ impl Driver<'_, '_> {
     /// there is a set of schedules for each number of rounds after the first.
     fn extend(
         &mut self,
-        classes: &[usize],
         answers: &mut [Box<dyn Class + '_>],
-        max: usize,
-        extent: Extent,
         watch: &Watch<'_>,
         outcome: &mut Outcome,
     ) -> Result<(), Stop> {
-        let d = self.diagrams;
+        let (d, extent) = (self.diagrams, self.extent);
         let kinds = if extent.rounds { extent.switches as usize + 1 } else { 1 };
         let mut schedules = vec![d.constant(false); kinds];
         schedules[0] = d.constant(true);
         let mut fewest_rounds = usize::MAX;
-        for c in 0..=max {
+        for c in 0..=self.last {
             watch.switches.set(c as u32);
             watch.check(0)?;
             let mut longer = vec![d.constant(false); kinds];
             for thread in 0..self.program.threads.len() {
                 let class = self.program.class_of(thread);
-                let Some(class) = classes.iter().position(|t| *t == class) else { continue };
+                let Some(class) = self.classes.iter().position(|t| *t == class) else { continue };
                 for (round, longer) in longer.iter_mut().enumerate() {
                     let allowed = if extent.rounds {
                         self.in_round(&schedules, thread, c, round)?
@@ -266,8 +274,7 @@ impl Driver<'_, '_> {
                     };
                     let answer = &mut answers[class];
                     let wanted = round < fewest_rounds;
-                    let (hit, ends) =
-                        self.context(answer.as_mut(), &allowed, thread, c, wanted, c < max)?;
+                    let (hit, ends) = self.context(answer.as_mut(), &allowed, thread, c, wanted)?;
                     if hit.is_some() {
                         outcome.found = hit;
                         fewest_rounds = round;
@@ -282,7 +289,7 @@ impl Driver<'_, '_> {
                 outcome.covered = Some(c as u32);
             }
             schedules = longer;
-            if c < max && schedules.iter().all(Diagram::is_false) {
+            if c < self.last && schedules.iter().all(Diagram::is_false) {
                 outcome.exhausted = outcome.found.is_none() && !extent.rounds;
                 break;
             }
@@ -294,7 +301,7 @@ impl Driver<'_, '_> {
     }
 
     /// Lets a thread run after the allowed schedules: a schedule that reaches a target, if that is
-    /// wanted, and the longer schedules, if they are.
+    /// wanted, and the longer schedules, if this is not the last context.
     fn context(
         &self,
         answer: &mut dyn Class,
@@ -302,7 +309,6 @@ impl Driver<'_, '_> {
         thread: usize,
         c: usize,
         wanted: bool,
-        extend: bool,
     ) -> Result<(Option<Schedule>, Diagram), Stop> {
         let d = self.diagrams;
         let mut hit = None;
@@ -322,7 +328,7 @@ impl Driver<'_, '_> {
                 let hits = d.and(&before, &hits)?;
                 hit = d.pick(&hits).map(|values| self.schedule(&values, thread, c));
             }
-            if extend {
+            if c < self.last {
                 let shared = self.program.shared.iter().enumerate();
                 let shared = shared.map(|(i, v)| (*v, self.registers.boundaries[c][i]));
                 let moved = self.renaming(back.chain(shared));

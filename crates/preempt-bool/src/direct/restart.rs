@@ -6,9 +6,9 @@
 //! state in the middle of a recursive call still knows which boundaries it belongs to: nothing has
 //! to be unwound to read off an end.
 
-use super::Class;
 use super::registers::Registers;
 use super::resume::{equals, interruptible};
+use super::{Class, Encoding};
 use crate::flow::{Expr, VariableId};
 use crate::symbolic::code::{Code, CodeOperation, Origin, add_edge};
 use crate::symbolic::diagram::{Diagram, Diagrams};
@@ -122,10 +122,7 @@ pub(super) struct Restart<'a, 'w> {
 
 impl<'a, 'w> Restart<'a, 'w> {
     pub(super) fn new(
-        code: &'a Code,
-        diagrams: &'a Diagrams<'w>,
-        levels: &'a Levels,
-        registers: &'a Registers,
+        Encoding { code, diagrams, levels, registers }: Encoding<'a, 'w>,
         control: &'a Control,
         root: usize,
         initial: &Diagram,

@@ -4,8 +4,8 @@
 //! context and of the state now. Context m+1 starts from the switch nodes of context m whose
 //! shared values equal the given end, with the given new start.
 
-use super::Class;
 use super::registers::Registers;
+use super::{Class, Encoding};
 use crate::flow::{NodeId, VariableId};
 use crate::symbolic::code::Code;
 use crate::symbolic::diagram::{Diagram, Diagrams};
@@ -37,10 +37,7 @@ pub(super) struct Resume<'a, 'w> {
 
 impl<'a, 'w> Resume<'a, 'w> {
     pub(super) fn new(
-        code: &'a Code,
-        diagrams: &'a Diagrams<'w>,
-        levels: &'a Levels,
-        registers: &'a Registers,
+        Encoding { code, diagrams, levels, registers }: Encoding<'a, 'w>,
         root: usize,
         initial: &Diagram,
     ) -> Result<Self, Stop> {

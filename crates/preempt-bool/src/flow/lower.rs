@@ -209,15 +209,11 @@ impl<'a> Lowering<'a> {
             StatementKind::Comment(_) => at,
             StatementKind::Assign { lhs, rhs, constrain } => {
                 let operation = self.assignment(lhs, rhs, constrain.as_ref(), span, graph);
-                let to = graph.node();
-                graph.edge(at, to, operation, line, text);
-                to
+                graph.step(at, operation, line, text)
             }
             StatementKind::Call { lhs, function, args } => {
                 let operation = self.call(lhs, function, args, span, graph);
-                let to = graph.node();
-                graph.edge(at, to, operation, line, text);
-                to
+                graph.step(at, operation, line, text)
             }
             StatementKind::Return(values) => {
                 let values = self.returned(values, span, graph);
@@ -226,9 +222,7 @@ impl<'a> Lowering<'a> {
             }
             StatementKind::Assume(condition) => {
                 let condition = self.condition(condition, graph);
-                let to = graph.node();
-                graph.edge(at, to, Operation::Assume(condition), line, text);
-                to
+                graph.step(at, Operation::Assume(condition), line, text)
             }
             StatementKind::Assert(condition) => {
                 let condition = self.condition(condition, graph);
@@ -265,31 +259,29 @@ impl<'a> Lowering<'a> {
                 to
             }
             StatementKind::Goto(labels) => {
-                for label in labels {
-                    match graph.labels.get(&label.text).map(Vec::as_slice) {
-                        Some(&[to]) => {
-                            let operation = Operation::Assume(Expr::truth(true));
-                            let text = format!("goto {}", label.text);
-                            graph.edge(at, to, operation, line, text);
-                        }
-                        Some([_, _, ..]) => {
-                            let message =
-                                format!("this function has several labels `{}`", label.text);
-                            self.error("B0011", &label.span, message);
-                        }
-                        _ => {
-                            let message = format!("this function has no label `{}`", label.text);
-                            self.error("B0010", &label.span, message);
-                        }
-                    }
-                }
+                self.goto(labels, line, at, graph);
                 graph.node()
             }
             // `skip`; the rest is sugar that elaboration has removed.
-            _ => {
-                let to = graph.node();
-                graph.edge(at, to, Operation::Assume(Expr::truth(true)), line, text);
-                to
+            _ => graph.step(at, Operation::Assume(Expr::truth(true)), line, text),
+        }
+    }
+
+    fn goto(&mut self, labels: &[ast::Name], line: u32, at: NodeId, graph: &mut Graph) {
+        for ast::Name { text: label, span } in labels {
+            match graph.labels.get(label).map(Vec::as_slice) {
+                Some(&[to]) => {
+                    let operation = Operation::Assume(Expr::truth(true));
+                    graph.edge(at, to, operation, line, format!("goto {label}"));
+                }
+                Some([_, _, ..]) => {
+                    let message = format!("this function has several labels `{label}`");
+                    self.error("B0011", span, message);
+                }
+                _ => {
+                    let message = format!("this function has no label `{label}`");
+                    self.error("B0010", span, message);
+                }
             }
         }
     }

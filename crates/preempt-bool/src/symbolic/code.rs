@@ -106,6 +106,18 @@ pub(crate) struct Builder<'p> {
 /// How many variables of each width the frames below use.
 type Usage = HashMap<u8, usize>;
 
+/// A function whose body becomes part of a procedure.
+struct Activation {
+    function: FunctionId,
+    /// The variables that stand for those of its frame.
+    map: HashMap<VariableId, VariableId>,
+    usage: Usage,
+    entry: NodeId,
+    exit: Exit,
+    /// How many activations it is inside.
+    depth: usize,
+}
+
 /// Where the end of an activation leads.
 #[derive(Clone)]
 enum Exit {
@@ -149,7 +161,7 @@ impl<'p> Builder<'p> {
             let to = node(&mut build);
             // No thread interrupts `init`.
             self.with_switches = with_switches && self.program.init != Some(function);
-            self.activation(&mut build, function, at, to, &Usage::new(), 0);
+            self.start(&mut build, function, at, to);
             at = to;
         }
         self.with_switches = with_switches;
@@ -171,22 +183,14 @@ impl<'p> Builder<'p> {
     }
 
     /// The first activation of a thread or of `init`: no call edge leads to it.
-    fn activation(
-        &mut self,
-        build: &mut Procedure,
-        function: FunctionId,
-        from: NodeId,
-        to: NodeId,
-        usage: &Usage,
-        depth: usize,
-    ) {
-        let (map, usage) = self.frame(build, function, usage);
+    fn start(&mut self, build: &mut Procedure, function: FunctionId, from: NodeId, to: NodeId) {
+        let (map, usage) = self.frame(build, function, &Usage::new());
         let forget: Vec<VariableId> =
             self.program.functions[function].frame().map(|v| map[&v]).collect();
         let entry = node(build);
         edge(build, from, entry, skip(), Origin::Start(function, forget.clone()));
         let exit = Exit::Inlined { to, lhs: Vec::new(), forget };
-        self.expand(build, function, &map, &usage, entry, &exit, depth);
+        self.expand(build, &Activation { function, map, usage, entry, exit, depth: 0 });
     }
 
     fn complete(&mut self) {
@@ -207,7 +211,8 @@ impl<'p> Builder<'p> {
                 edge(&mut build, entry, first, skip(), Origin::Glue);
                 entry = first;
             }
-            self.expand(&mut build, function, &map, &usage, entry, &Exit::Procedure, 0);
+            let exit = Exit::Procedure;
+            self.expand(&mut build, &Activation { function, map, usage, entry, exit, depth: 0 });
             close(&mut build);
             self.code.procedures[slot] = build;
         }
@@ -271,17 +276,8 @@ impl<'p> Builder<'p> {
         (map, usage)
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn expand(
-        &mut self,
-        build: &mut Procedure,
-        function: FunctionId,
-        map: &HashMap<VariableId, VariableId>,
-        usage: &Usage,
-        entry: NodeId,
-        exit: &Exit,
-        depth: usize,
-    ) {
+    fn expand(&mut self, build: &mut Procedure, activation: &Activation) {
+        let &Activation { function, entry, depth, .. } = activation;
         let program = self.program;
         let definition = &program.functions[function];
         let nodes: Vec<NodeId> = (0..definition.out.len())
@@ -292,16 +288,16 @@ impl<'p> Builder<'p> {
                 build.marks[*at] = Some((function, mark));
             }
         }
-        let rename = |v: VariableId| map.get(&v).copied().unwrap_or(v);
+        let rename = |v: VariableId| activation.map.get(&v).copied().unwrap_or(v);
         let renamed = |list: &[Expr]| list.iter().map(|e| e.map(&rename)).collect::<Vec<_>>();
         for (e, old) in definition.edges.iter().enumerate() {
-            let from = nodes[old.from];
+            let (from, to) = (nodes[old.from], nodes[old.to]);
             let origin = Origin::Edge(function, e);
+            let shared = program.is_switch_point(function, e);
             match &old.operation {
                 Operation::Assume(condition) => {
                     let operation = guarded(condition.map(&rename));
-                    let shared = program.is_switch_point(function, e);
-                    self.step(build, from, nodes[old.to], operation, origin, shared);
+                    self.step(build, CodeEdge { from, to, operation, origin }, shared);
                 }
                 Operation::Assign { lhs, rhs, constrain } => {
                     let operation = CodeOperation::Step {
@@ -311,22 +307,21 @@ impl<'p> Builder<'p> {
                         constrain: constrain.as_ref().map(|c| c.map(&rename)),
                         forget: Vec::new(),
                     };
-                    let shared = program.is_switch_point(function, e);
-                    self.step(build, from, nodes[old.to], operation, origin, shared);
+                    self.step(build, CodeEdge { from, to, operation, origin }, shared);
                 }
                 Operation::Return(values) => {
                     let values = renamed(values);
-                    self.leave(build, function, e, from, values, exit);
+                    self.leave(build, activation, e, from, values);
                 }
                 Operation::Call { function: callee, args, lhs } => {
                     let lhs: Vec<VariableId> = lhs.iter().map(|v| rename(*v)).collect();
-                    let (args, callee, to) = (renamed(args), *callee, nodes[old.to]);
+                    let (args, callee) = (renamed(args), *callee);
                     let inline =
                         !self.recursive[callee] && depth < 60 && build.edges.len() < SIZE_LIMIT;
                     if inline {
-                        let (inner, inner_usage) = self.frame(build, callee, usage);
+                        let (map, usage) = self.frame(build, callee, &activation.usage);
                         let frame: Vec<VariableId> =
-                            program.functions[callee].frame().map(|v| inner[&v]).collect();
+                            program.functions[callee].frame().map(|v| map[&v]).collect();
                         let operation = CodeOperation::Step {
                             guard: None,
                             lhs: frame[..args.len()].to_vec(),
@@ -334,18 +329,19 @@ impl<'p> Builder<'p> {
                             constrain: None,
                             forget: Vec::new(),
                         };
-                        let start = node(build);
-                        let reads = program.is_switch_point(function, e);
+                        let entry = node(build);
                         let origin = Origin::Enter(function, e, frame.clone());
-                        self.step(build, from, start, operation, origin, reads);
+                        self.step(build, CodeEdge { from, to: entry, operation, origin }, shared);
                         let exit = Exit::Inlined { to, lhs, forget: frame };
-                        self.expand(build, callee, &inner, &inner_usage, start, &exit, depth + 1);
+                        let (function, depth) = (callee, depth + 1);
+                        let inner = Activation { function, map, usage, entry, exit, depth };
+                        self.expand(build, &inner);
                     } else {
                         let procedure = self.procedure(callee);
                         let returns = !program.functions[callee].returns.is_empty();
                         let operation = CodeOperation::Call { procedure, args, lhs };
-                        let shared = returns || program.is_switch_point(function, e);
-                        self.step(build, from, to, operation, origin, shared);
+                        let shared = returns || shared;
+                        self.step(build, CodeEdge { from, to, operation, origin }, shared);
                     }
                 }
             }
@@ -365,12 +361,12 @@ impl<'p> Builder<'p> {
     fn leave(
         &mut self,
         build: &mut Procedure,
-        function: FunctionId,
+        Activation { function, exit, .. }: &Activation,
         e: usize,
         from: NodeId,
         values: Vec<Expr>,
-        exit: &Exit,
     ) {
+        let function = *function;
         match exit {
             Exit::Procedure => {
                 let operation = CodeOperation::Return(values);
@@ -387,27 +383,21 @@ impl<'p> Builder<'p> {
                     constrain: None,
                     forget: forget.clone(),
                 };
-                self.step(build, from, *to, operation, Origin::Leave(function, e), shared);
+                let (to, origin) = (*to, Origin::Leave(function, e));
+                self.step(build, CodeEdge { from, to, operation, origin }, shared);
             }
         }
     }
 
-    fn step(
-        &mut self,
-        build: &mut Procedure,
-        from: NodeId,
-        to: NodeId,
-        operation: CodeOperation,
-        origin: Origin,
-        shared: bool,
-    ) {
+    fn step(&mut self, build: &mut Procedure, mut step: CodeEdge, shared: bool) {
         if self.with_switches && shared {
             let between = node(build);
             build.switches[between] = true;
-            edge(build, from, between, operation, origin);
+            let to = std::mem::replace(&mut step.to, between);
+            build.edges.push(step);
             edge(build, between, to, skip(), Origin::Glue);
         } else {
-            edge(build, from, to, operation, origin);
+            build.edges.push(step);
         }
     }
 }

@@ -5,7 +5,7 @@
 //! edges, through a completed call (down into the callee and out at its entry), or from the entry
 //! of a procedure to a caller. Times decrease, hence the walk ends.
 
-use super::code::{CodeOperation, Origin};
+use super::code::{CodeEdge, CodeOperation, Origin};
 use super::diagram::{Diagram, Level};
 use super::engine::Engine;
 use super::levels::Moment;
@@ -334,13 +334,11 @@ impl Engine<'_, '_> {
                 let both = d.and(&d.and(&passed, summary)?, &results)?;
                 let Some(picked) = d.pick(&both) else { continue };
                 let picked = Point { values: picked.into_iter().collect() };
-                let Some(before) =
-                    self.caller_before(procedure, plan.procedure, &from, &picked, lhs, code_edge)?
-                else {
+                let Some(before) = self.caller_before(procedure, code_edge, &from, &picked)? else {
                     continue;
                 };
                 let mut inside = Vec::new();
-                if self.through_callee(callee, &picked, *given, code_edge, lhs, &mut inside)? {
+                if self.through_callee(code_edge, &picked, *given, &mut inside)? {
                     backwards.extend(inside);
                     return Ok(Some((before, *added)));
                 }
@@ -353,16 +351,17 @@ impl Engine<'_, '_> {
     fn caller_before(
         &self,
         procedure: usize,
-        callee: usize,
+        call: &CodeEdge,
         from: &Diagram,
         picked: &Point,
-        lhs: &[VariableId],
-        edge: &super::code::CodeEdge,
     ) -> Result<Option<Point>, Stop> {
         let (c, d) = (&self.compiler, self.diagrams());
-        let CodeOperation::Call { args, .. } = &edge.operation else { return Ok(None) };
+        let CodeOperation::Call { procedure: callee, args, lhs } = &call.operation else {
+            return Ok(None);
+        };
+        let (target, effect) = (&self.code.procedures[*callee], &self.effects[*callee]);
         let mut set = from.clone();
-        for v in &self.effects[callee].changed {
+        for v in &effect.changed {
             set = d.and(&set, &c.is(*v, Moment::Now, self.value(picked, *v, Moment::Next))?)?;
         }
         let mut exact: Vec<VariableId> = self.code.procedures[procedure].frame.clone();
@@ -370,7 +369,7 @@ impl Engine<'_, '_> {
         for v in exact {
             set = d.and(&set, &c.is(v, Moment::Now, self.value(picked, v, Moment::Now))?)?;
         }
-        for (param, arg) in self.code.procedures[callee].params.iter().zip(args) {
+        for (param, arg) in target.params.iter().zip(args) {
             let value = self.value(picked, *param, Moment::Next);
             let takes = c.takes(*param, Moment::Next, arg)?;
             let here = d.and(&takes, &c.is(*param, Moment::Next, value)?)?;
@@ -378,9 +377,8 @@ impl Engine<'_, '_> {
             set = d.and_exists(&set, &here, &cube)?;
         }
         // Globals that the callee leaves alone, where the pick has fixed them.
-        let globals = (0..self.code.variables.len()).filter(|v| {
-            super::effects::is_global(self.code, *v) && !self.effects[callee].changed.contains(v)
-        });
+        let globals = (0..self.code.variables.len())
+            .filter(|v| super::effects::is_global(self.code, *v) && !effect.changed.contains(v));
         for v in globals {
             for level in c.levels.of(v, Moment::Now) {
                 if let Some(value) = picked.values.get(&level) {
@@ -394,13 +392,15 @@ impl Engine<'_, '_> {
     /// The path of a completed call, from its return back to its entry.
     fn through_callee(
         &self,
-        callee: usize,
+        call: &CodeEdge,
         picked: &Point,
         given: u32,
-        call: &super::code::CodeEdge,
-        lhs: &[VariableId],
         backwards: &mut Vec<Walked>,
     ) -> Result<bool, Stop> {
+        let CodeOperation::Call { procedure: callee, lhs, .. } = &call.operation else {
+            return Ok(false);
+        };
+        let callee = *callee;
         let (c, d) = (&self.compiler, self.diagrams());
         let target = &self.code.procedures[callee];
         let effect = &self.effects[callee];

@@ -451,22 +451,11 @@ impl Parser<'_> {
             }
             "goto" => {
                 self.advance();
-                let mut targets = vec![self.label()?];
-                while self.accept(",") {
-                    targets.push(self.label()?);
-                }
-                StatementKind::Goto(targets)
+                StatementKind::Goto(self.targets()?)
             }
             "return" => {
                 self.advance();
-                let mut values = Vec::new();
-                while !self.is_sign(";") && !CLOSING.iter().any(|word| self.is_word(word)) {
-                    values.push(self.expression()?);
-                    if !self.accept(",") {
-                        break;
-                    }
-                }
-                StatementKind::Return(values)
+                StatementKind::Return(self.returned()?)
             }
             "start_thread" => {
                 self.advance();
@@ -503,6 +492,27 @@ impl Parser<'_> {
             }
             _ => self.assignment_or_call()?,
         })
+    }
+
+    /// What stands behind `return`.
+    fn returned(&mut self) -> Result<Vec<Expr>, Refused> {
+        let mut values = Vec::new();
+        while !self.is_sign(";") && !CLOSING.iter().any(|word| self.is_word(word)) {
+            values.push(self.expression()?);
+            if !self.accept(",") {
+                break;
+            }
+        }
+        Ok(values)
+    }
+
+    /// What stands behind `goto`.
+    fn targets(&mut self) -> Result<Vec<Name>, Refused> {
+        let mut targets = vec![self.label()?];
+        while self.accept(",") {
+            targets.push(self.label()?);
+        }
+        Ok(targets)
     }
 
     fn label(&mut self) -> Result<Name, Refused> {

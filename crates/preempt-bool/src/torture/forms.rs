@@ -43,29 +43,8 @@ pub(super) fn program(seed: u64, form: Form, recursive: bool) -> Pair {
         g.bools.push("p");
     }
     g.functions_of(recursive);
-    let mut threads: Vec<(&'static str, bool)> = Vec::new();
-    for name in ["t", "u"] {
-        if form == Form::Main {
-            break;
-        }
-        let takes = g.random.chance(50);
-        let _ = writeln!(g.out, "void {name}({}) begin", if takes { "bool x" } else { "" });
-        if takes {
-            g.bools.push("x");
-        }
-        g.waits(40);
-        for _ in 0..1 + g.random.below(2) {
-            g.statement(1);
-        }
-        if g.random.chance(30) {
-            g.target();
-        }
-        if takes {
-            g.bools.pop();
-        }
-        g.out.push_str("end\n");
-        threads.push((name, takes));
-    }
+    let names: &[&str] = if form == Form::Main { &[] } else { &["t", "u"] };
+    let threads: Vec<_> = names.iter().map(|name| (*name, g.thread(name))).collect();
     let returns = g.random.chance(20);
     if form == Form::Main && recursive && g.random.chance(40) {
         g.functions.push(("main", false));
@@ -117,6 +96,27 @@ pub(super) fn program(seed: u64, form: Form, recursive: bool) -> Pair {
 }
 
 impl Generator {
+    /// The function of a thread; whether it takes a value.
+    fn thread(&mut self, name: &str) -> bool {
+        let takes = self.random.chance(50);
+        let _ = writeln!(self.out, "void {name}({}) begin", if takes { "bool x" } else { "" });
+        if takes {
+            self.bools.push("x");
+        }
+        self.waits(40);
+        for _ in 0..1 + self.random.below(2) {
+            self.statement(1);
+        }
+        if self.random.chance(30) {
+            self.target();
+        }
+        if takes {
+            self.bools.pop();
+        }
+        self.out.push_str("end\n");
+        takes
+    }
+
     /// Writes to both programs.
     fn both(&mut self, other: &mut String, write: impl FnOnce(&mut Generator)) {
         let before = self.out.len();

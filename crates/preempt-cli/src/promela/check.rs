@@ -11,8 +11,10 @@ use crate::{card, deadline, graph, meant, spread};
 use preempt_core::{Claim, ReplayError, Step, Trace};
 use preempt_promela::model::Model;
 use preempt_report::spin::{Cycles, Heading, Never, Store};
-use preempt_verify::Event;
-use preempt_verify::promela::{self, Checked, Checker, Property, in_finite_executions, select};
+use preempt_verify::promela::{
+    self, Checked, Checker, Property, Settings, in_finite_executions, select,
+};
+use preempt_verify::{Control, Event};
 use std::process::ExitCode;
 
 /// Checks a model, reports, and gives the exit code.
@@ -26,17 +28,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
     let listener = |event: Event<'_>| watcher.see(event);
     let control = &request::control(arguments, &listener);
     let settings = &request::settings(arguments);
-    let mut selected = select(&mut model, &arguments.properties.selection()).map_err(failed)?;
-    if arguments.search.gpu {
-        // A card looks at finite executions, which show all violations of many formulas.
-        for property in &mut selected {
-            *property =
-                in_finite_executions(&model, settings, *property, control).map_err(failed)?;
-        }
-    }
-    let subjects: Vec<Subject> = selected.iter().map(|property| subject(*property)).collect();
-    applicability::check_all(arguments, &subjects)?;
-    deadline::expect(selected.iter().map(|property| property.in_brief(&model)).collect());
+    let selected = properties(arguments, &mut model, settings, control)?;
     let spread = spread::over(arguments, &model)?;
     let card = arguments.search.gpu.then(|| card::open(arguments)).transpose()?;
     let (mut headings, mut selectors) = (Vec::new(), Vec::new());
@@ -99,6 +91,27 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<ExitCode, Failure> {
         graph::write(&interpreter, found.map(|found| &found.trace), path)?;
     }
     Ok(code)
+}
+
+/// The properties to check, all of which can be checked in the way that was asked for.
+fn properties(
+    arguments: &CheckArguments,
+    model: &mut Model,
+    settings: &Settings,
+    control: &Control<'_>,
+) -> Result<Vec<Property>, Failure> {
+    let mut selected = select(model, &arguments.properties.selection()).map_err(failed)?;
+    if arguments.search.gpu {
+        // A card looks at finite executions, which show all violations of many formulas.
+        for property in &mut selected {
+            *property =
+                in_finite_executions(model, settings, *property, control).map_err(failed)?;
+        }
+    }
+    let subjects: Vec<Subject> = selected.iter().map(|property| subject(*property)).collect();
+    applicability::check_all(arguments, &subjects)?;
+    deadline::expect(selected.iter().map(|property| property.in_brief(model)).collect());
+    Ok(selected)
 }
 
 /// Said where accept labels of a claim decided what was looked for.

@@ -276,24 +276,10 @@ impl Forward {
                 state.possible_stale_moves(thread, &mut moves);
             }
         }
-        let mut steps = moves.iter().copied().peekable();
-        let mut result = Ok(());
-        while let (Some(step), Ok(())) = (steps.next(), result) {
-            // What is known is consistent.
-            if self.is_covered(state.graph_after(step), step.thread, cost)
-                || !state.is_consistent_after(step)
-            {
-                continue;
-            }
-            if steps.peek().is_none() && !self.is_needed_again(node) {
-                result = self.enter_last(session, state, node, step, cost);
-                self.moves = moves;
-                return result;
-            }
-            result = self.enter(session, &state, node, step, cost);
-        }
-        self.moves = moves;
-        self.leave(node, state);
-        result
+        // What is known is consistent.
+        self.enter_again(session, (node, state), moves, cost, |this, state, step| {
+            !this.is_covered(state.graph_after(step), step.thread, cost)
+                && state.is_consistent_after(step)
+        })
     }
 }

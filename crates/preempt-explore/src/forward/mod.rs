@@ -36,7 +36,7 @@ use crate::{
     WorkerPool,
 };
 use levels::Level;
-use node::{Node, Pending, ROOT, Suspended, path_to};
+use node::{Node, Pending, ROOT, Successor, Suspended, path_to};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::time::{Duration, Instant};
 
@@ -280,15 +280,30 @@ impl Forward {
         state.moves(&mut moves);
         let last = self.nodes[node as usize].step.thread;
         moves.retain(|m| m.thread != last);
+        self.enter_again(session, (node, state), moves, cost, |_, _, _| true)
+    }
+
+    /// Takes the wanted moves of a node that was expanded before, and whose state was made again.
+    fn enter_again<P: Program>(
+        &mut self,
+        session: &mut Session<'_, P>,
+        (node, state): (u32, ExecutionState),
+        moves: Vec<Move>,
+        cost: u32,
+        wanted: impl Fn(&Self, &ExecutionState, Move) -> bool,
+    ) -> Result<(), Halt> {
         let mut steps = moves.iter().copied().peekable();
         let mut result = Ok(());
         while let (Some(step), Ok(())) = (steps.next(), result) {
+            if !wanted(self, &state, step) {
+                continue;
+            }
             if steps.peek().is_none() && !self.is_needed_again(node) {
-                result = self.enter_last(session, state, node, step, cost);
+                result = self.enter_last(session, state, Successor { parent: node, step, cost });
                 self.moves = moves;
                 return result;
             }
-            result = self.enter(session, &state, node, step, cost);
+            result = self.enter(session, &state, Successor { parent: node, step, cost });
         }
         self.moves = moves;
         self.leave(node, state);
@@ -341,9 +356,9 @@ impl Forward {
         let mut steps = moves.iter().rev().filter(|m| wanted(m)).copied().peekable();
         while let Some(step) = steps.next() {
             if steps.peek().is_none() {
-                return self.enter_last(session, state, node, step, cost);
+                return self.enter_last(session, state, Successor { parent: node, step, cost });
             }
-            self.enter(session, &state, node, step, cost)?;
+            self.enter(session, &state, Successor { parent: node, step, cost })?;
         }
         self.spare.push(state);
         Ok(())
@@ -354,14 +369,12 @@ impl Forward {
         &mut self,
         session: &mut Session<'_, P>,
         state: &ExecutionState,
-        parent: u32,
-        step: Move,
-        cost: u32,
+        successor: Successor,
     ) -> Result<(), Halt> {
-        let Some(hash) = self.admit(session, state, step, cost)? else { return Ok(()) };
+        let Some(hash) = self.admit(session, state, successor)? else { return Ok(()) };
         let mut next = self.spare.pop().unwrap_or_else(|| ExecutionState::new(state.rules));
         next.clone_from(state);
-        self.visit(session, next, parent, step, cost, hash)
+        self.visit(session, next, successor, hash)
     }
 
     /// The same for the last successor of a state that is not needed any more: nothing is copied, also
@@ -370,12 +383,10 @@ impl Forward {
         &mut self,
         session: &mut Session<'_, P>,
         state: ExecutionState,
-        parent: u32,
-        step: Move,
-        cost: u32,
+        successor: Successor,
     ) -> Result<(), Halt> {
-        match self.admit(session, &state, step, cost)? {
-            Some(hash) => self.visit(session, state, parent, step, cost, hash),
+        match self.admit(session, &state, successor)? {
+            Some(hash) => self.visit(session, state, successor, hash),
             None => {
                 self.spare.push(state);
                 Ok(())
@@ -388,8 +399,7 @@ impl Forward {
         &mut self,
         session: &Session<'_, P>,
         state: &ExecutionState,
-        step: Move,
-        cost: u32,
+        Successor { step, cost, .. }: Successor,
     ) -> Result<Option<u128>, Halt> {
         let hash = state.graph_after(step);
         if let Some(steps) = &mut self.steps {
@@ -409,9 +419,7 @@ impl Forward {
         &mut self,
         session: &mut Session<'_, P>,
         mut state: ExecutionState,
-        parent: u32,
-        step: Move,
-        cost: u32,
+        Successor { parent, step, cost }: Successor,
         hash: u128,
     ) -> Result<(), Halt> {
         let node = self.nodes.len() as u32;

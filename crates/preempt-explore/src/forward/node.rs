@@ -46,3 +46,11 @@ pub(super) fn path_to(nodes: &[Node], node: u32, out: &mut Vec<Move>) {
     }
     out[start..].reverse();
 }
+
+/// A step of a node that is still to be taken, and the bucket that it leads to.
+#[derive(Clone, Copy)]
+pub(super) struct Successor {
+    pub(super) parent: u32,
+    pub(super) step: Move,
+    pub(super) cost: u32,
+}

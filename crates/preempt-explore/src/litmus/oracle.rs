@@ -73,6 +73,7 @@ impl Relation {
     }
 }
 
+#[derive(Default)]
 struct Event {
     thread: usize,
     location: Option<usize>,
@@ -89,6 +90,14 @@ impl Event {
 
     fn is(&self, orders: &[Order]) -> bool {
         self.order.is_some_and(|order| orders.contains(&order))
+    }
+
+    fn shares_location(&self, other: &Event) -> bool {
+        self.location.is_some() && self.location == other.location
+    }
+
+    fn updates(&self) -> bool {
+        self.reads && self.writes
     }
 
     fn releases(&self) -> bool {
@@ -109,6 +118,169 @@ pub(super) struct Judgement {
     pub(super) races: bool,
 }
 
+/// A prefix of an execution: its events, and the relations that shape it.
+struct Execution {
+    events: Vec<Event>,
+    /// The event that each event reads from.
+    sources: BTreeMap<usize, usize>,
+    /// Places of writes in the modification orders of their locations.
+    places: Vec<Option<usize>>,
+    sb: Relation,
+    rf: Relation,
+    mo: Relation,
+    without: Option<Axiom>,
+}
+
+impl Execution {
+    /// The events of threads that have done so many accesses, with all fences before their next one, and
+    /// where each access stands among them.
+    fn events(
+        litmus: &Litmus,
+        done: &[usize],
+        shape: &Shape,
+    ) -> (Vec<Event>, BTreeMap<Name, usize>) {
+        let mut numbers = BTreeMap::new();
+        let begin = |location| Event {
+            location: Some(location),
+            writes: true,
+            initial: true,
+            ..Event::default()
+        };
+        let mut events: Vec<Event> = (0..litmus.locations.len()).map(begin).collect();
+        for (thread, instructions) in litmus.threads.iter().enumerate() {
+            let mut index = 0;
+            for instruction in instructions {
+                let order = instruction.order;
+                let mut event = Event { thread, order, ..Event::default() };
+                if instruction.kind != Kind::Fence {
+                    if index == done[thread] {
+                        break;
+                    }
+                    let name = (thread, index);
+                    index += 1;
+                    numbers.insert(name, events.len());
+                    event.location = Some(instruction.location);
+                    event.reads = shape.reads.contains_key(&name);
+                    event.writes = shape.orders[instruction.location].contains(&name);
+                    if let (Kind::Compare(.., failure, _), false) = (instruction.kind, event.writes)
+                    {
+                        event.order = Some(failure);
+                    }
+                }
+                events.push(event);
+            }
+        }
+        (events, numbers)
+    }
+
+    fn new(litmus: &Litmus, done: &[usize], shape: &Shape, without: Option<Axiom>) -> Self {
+        let (events, numbers) = Execution::events(litmus, done, shape);
+        let source = |(name, write): (&Name, &Option<Name>)| {
+            let reader = numbers[name];
+            (reader, write.map_or_else(|| events[reader].location.unwrap(), |w| numbers[&w]))
+        };
+        let sources: BTreeMap<usize, usize> = shape.reads.iter().map(source).collect();
+        let mut places = vec![None; events.len()];
+        for (location, order) in shape.orders.iter().enumerate().take(litmus.locations.len()) {
+            places[location] = Some(0);
+            for (place, write) in order.iter().enumerate() {
+                places[numbers[write]] = Some(place + 1);
+            }
+        }
+        let relation =
+            |related: &dyn Fn(usize, usize) -> bool| Relation::new(events.len(), related);
+        let sb =
+            relation(&|a, b| events[a].thread == events[b].thread && !events[a].initial && a < b);
+        let rf = relation(&|a, b| sources.get(&b) == Some(&a));
+        let mo = relation(&|a, b| {
+            events[a].shares_location(&events[b]) && places[a].is_some() && places[a] < places[b]
+        });
+        Execution { events, sources, places, sb, rf, mo, without }
+    }
+
+    fn relation(&self, related: impl Fn(usize, usize) -> bool) -> Relation {
+        Relation::new(self.events.len(), related)
+    }
+
+    /// These events, each related to itself.
+    fn only(&self, is: impl Fn(&Event) -> bool) -> Relation {
+        self.relation(|a, b| a == b && is(&self.events[a]))
+    }
+
+    fn fences(&self, is: fn(&Event) -> bool) -> Relation {
+        self.only(|e| e.is_fence() && is(e))
+    }
+
+    /// The relation, or the empty one if this part of the definitions is left out.
+    fn keep(&self, axiom: Axiom, relation: Relation) -> Relation {
+        if self.without == Some(axiom) { self.relation(|_, _| false) } else { relation }
+    }
+
+    /// Whether every update is the next write after the one that it reads.
+    fn is_atomic(&self) -> bool {
+        let mut updates = (0..self.events.len()).filter(|&a| self.events[a].updates());
+        updates.all(|a| {
+            let source = self.sources[&a];
+            self.places[source].map(|place| place + 1) == self.places[a]
+        })
+    }
+
+    fn happens_before(&self) -> Relation {
+        // rs = [W not na] ; (rf ; rmw)*
+        let updates = self.only(Event::updates);
+        let chain = self.keep(Axiom::ReleaseSequences, self.rf.then(&updates)).closure().or_same();
+        let rs = self.only(|e| e.writes && e.order.is_some()).then(&chain);
+        let release_fences = self.fences(Event::releases).then(&self.sb);
+        let acquire_fences = self.sb.then(&self.fences(Event::acquires));
+        let begins = self
+            .only(|e| e.writes && e.releases())
+            .or(&self.keep(Axiom::ReleaseFences, release_fences));
+        let ends = self
+            .only(|e| e.reads && e.acquires())
+            .or(&self.keep(Axiom::AcquireFences, acquire_fences));
+        let reads = self.only(|e| e.reads && e.order.is_some());
+        let sw = begins.then(&rs).then(&self.rf).then(&reads).then(&ends);
+        let sw = self.keep(Axiom::Synchronisation, sw);
+        let first = self.relation(|a, b| self.events[a].initial && !self.events[b].initial);
+        self.sb.or(&sw).or(&first).closure()
+    }
+
+    /// The partial order psc of sequentially consistent events.
+    fn psc(&self, hb: &Relation, rb: &Relation, eco: &Relation) -> Relation {
+        // scb = sb | sb(other location);hb;sb(other location) | hb(same location) | mo | rb
+        let events = &self.events;
+        let elsewhere =
+            self.relation(|a, b| self.sb.has(a, b) && events[a].location != events[b].location);
+        let scb = self
+            .sb
+            .or(&elsewhere.then(hb).then(&elsewhere))
+            .or(&self.relation(|a, b| events[a].shares_location(&events[b]) && hb.has(a, b)))
+            .or(&self.mo)
+            .or(rb);
+        let strong = self.only(Event::is_strong);
+        let strong_fences = self.fences(Event::is_strong);
+        let left = self.keep(Axiom::StrongMixed, strong_fences.then(&hb.or_same()));
+        let right = self.keep(Axiom::StrongMixed, hb.or_same().then(&strong_fences));
+        let accesses = strong.or(&left).then(&scb).then(&strong.or(&right));
+        let between = strong_fences.then(&hb.or(&hb.then(eco).then(hb))).then(&strong_fences);
+        self.keep(Axiom::StrongAccesses, accesses).or(&self.keep(Axiom::StrongFences, between))
+    }
+
+    /// Whether two accesses to a location of which one is plain and one writes are not ordered.
+    fn races(&self, hb: &Relation) -> bool {
+        let race = |a: usize, b: usize| {
+            let (x, y) = (&self.events[a], &self.events[b]);
+            let conflict = x.writes || y.writes;
+            let plain = x.order.is_none() || y.order.is_none();
+            let apart = x.thread != y.thread && !x.initial && !y.initial;
+            let ordered = hb.has(a, b) || hb.has(b, a);
+            x.shares_location(y) && conflict && plain && apart && !ordered
+        };
+        let count = self.events.len();
+        (0..count).any(|a| (0..count).any(|b| race(a, b)))
+    }
+}
+
 /// Judges the prefix of an execution in which the threads have done so many accesses, with all fences
 /// before their next one.
 pub(super) fn judge(
@@ -117,136 +289,27 @@ pub(super) fn judge(
     shape: &Shape,
     without: Option<Axiom>,
 ) -> Judgement {
-    let locations = litmus.locations.len();
-    let mut events = Vec::new();
-    let mut numbers: BTreeMap<Name, usize> = BTreeMap::new();
-    for location in 0..locations {
-        let (thread, location) = (usize::MAX, Some(location));
-        events.push(Event {
-            thread,
-            location,
-            reads: false,
-            writes: true,
-            order: None,
-            initial: true,
-        });
-    }
-    for (thread, instructions) in litmus.threads.iter().enumerate() {
-        let mut index = 0;
-        for instruction in instructions {
-            let mut event = Event {
-                thread,
-                location: None,
-                reads: false,
-                writes: false,
-                order: instruction.order,
-                initial: false,
-            };
-            if instruction.kind != Kind::Fence {
-                if index == done[thread] {
-                    break;
-                }
-                let name = (thread, index);
-                index += 1;
-                numbers.insert(name, events.len());
-                event.location = Some(instruction.location);
-                event.reads = shape.reads.contains_key(&name);
-                event.writes = shape.orders[instruction.location].contains(&name);
-                if let (Kind::Compare(.., failure, _), false) = (instruction.kind, event.writes) {
-                    event.order = Some(failure);
-                }
-            }
-            events.push(event);
-        }
-    }
-    let count = events.len();
-    let relation = |related: &dyn Fn(usize, usize) -> bool| Relation::new(count, related);
-    let only = |is: &dyn Fn(&Event) -> bool| Relation::new(count, |a, b| a == b && is(&events[a]));
-    let same_thread = |a: usize, b: usize| events[a].thread == events[b].thread;
-    let sb = relation(&|a, b| same_thread(a, b) && !events[a].initial && a < b);
-    let sources: BTreeMap<usize, usize> = shape
-        .reads
-        .iter()
-        .map(|(name, write)| {
-            let reader = numbers[name];
-            (reader, write.map_or_else(|| events[reader].location.unwrap(), |w| numbers[&w]))
-        })
-        .collect();
-    let rf = relation(&|a, b| sources.get(&b) == Some(&a));
-    let mut places = vec![None; count];
-    for (location, order) in shape.orders.iter().enumerate().take(locations) {
-        places[location] = Some(0);
-        for (place, write) in order.iter().enumerate() {
-            places[numbers[write]] = Some(place + 1);
-        }
-    }
-    let same_location = |a: usize, b: usize| {
-        events[a].location.is_some() && events[a].location == events[b].location
-    };
-    let mo = relation(&|a, b| same_location(a, b) && places[a].is_some() && places[a] < places[b]);
-    let left_out = |axiom: Axiom| without == Some(axiom);
+    let execution = Execution::new(litmus, done, shape, without);
+    let Execution { sb, rf, mo, .. } = &execution;
+    let is_required = |axiom: Axiom| without != Some(axiom);
     let no = Judgement { consistent: false, races: false };
     // Cheap ones first.
-    let atomic = (0..count).filter(|&a| events[a].reads && events[a].writes).all(|a| {
-        let source = sources[&a];
-        places[source].map(|place| place + 1) == places[a]
-    });
-    if !atomic && !left_out(Axiom::Atomicity) {
+    if !execution.is_atomic() && is_required(Axiom::Atomicity) {
         return no;
     }
-    if !left_out(Axiom::NoThinAir) && !sb.or(&rf).is_acyclic() {
+    if !sb.or(rf).is_acyclic() && is_required(Axiom::NoThinAir) {
         return no;
     }
-    let backwards = relation(&|a, b| rf.has(b, a));
-    let rb = backwards.then(&mo);
-    let rb = relation(&|a, b| a != b && rb.has(a, b));
-    let eco = rf.or(&mo).or(&rb).closure();
-    let updates = only(&|e| e.reads && e.writes);
-    let fences = |is: fn(&Event) -> bool| only(&move |e| e.is_fence() && is(e));
-    let nothing = relation(&|_, _| false);
-    let keep = |axiom: Axiom, relation: Relation| {
-        if without == Some(axiom) { nothing.clone() } else { relation }
-    };
-    // rs = [W not na] ; (rf ; rmw)*
-    let chain = keep(Axiom::ReleaseSequences, rf.then(&updates)).closure().or_same();
-    let rs = only(&|e| e.writes && e.order.is_some()).then(&chain);
-    let release_fences = keep(Axiom::ReleaseFences, fences(Event::releases).then(&sb));
-    let acquire_fences = keep(Axiom::AcquireFences, sb.then(&fences(Event::acquires)));
-    let begins = only(&|e| e.writes && e.releases()).or(&release_fences);
-    let ends = only(&|e| e.reads && e.acquires()).or(&acquire_fences);
-    let sw = begins.then(&rs).then(&rf).then(&only(&|e| e.reads && e.order.is_some())).then(&ends);
-    let sw = keep(Axiom::Synchronisation, sw);
-    let first = relation(&|a, b| events[a].initial && !events[b].initial);
-    let hb = sb.or(&sw).or(&first).closure();
+    let backwards = execution.relation(|a, b| rf.has(b, a)).then(mo);
+    let rb = execution.relation(|a, b| a != b && backwards.has(a, b));
+    let eco = rf.or(mo).or(&rb).closure();
+    let hb = execution.happens_before();
     let coherent = hb.is_irreflexive() && hb.then(&eco).is_irreflexive();
-    if !coherent && !left_out(Axiom::Coherence) {
+    if !coherent && is_required(Axiom::Coherence) {
         return no;
     }
-    // scb = sb | sb(other location);hb;sb(other location) | hb(same location) | mo | rb
-    let elsewhere = relation(&|a, b| sb.has(a, b) && events[a].location != events[b].location);
-    let scb = sb
-        .or(&elsewhere.then(&hb).then(&elsewhere))
-        .or(&relation(&|a, b| same_location(a, b) && hb.has(a, b)))
-        .or(&mo)
-        .or(&rb);
-    let strong = only(&|e| e.is_strong());
-    let strong_fences = fences(Event::is_strong);
-    let left = keep(Axiom::StrongMixed, strong_fences.then(&hb.or_same()));
-    let right = keep(Axiom::StrongMixed, hb.or_same().then(&strong_fences));
-    let accesses = strong.or(&left).then(&scb).then(&strong.or(&right));
-    let between = strong_fences.then(&hb.or(&hb.then(&eco).then(&hb))).then(&strong_fences);
-    let accesses = keep(Axiom::StrongAccesses, accesses);
-    let psc = accesses.or(&keep(Axiom::StrongFences, between));
-    let races = (0..count).any(|a| {
-        (0..count).any(|b| {
-            let conflict = events[a].writes || events[b].writes;
-            let plain = events[a].order.is_none() || events[b].order.is_none();
-            let apart = !same_thread(a, b) && !events[a].initial && !events[b].initial;
-            let ordered = hb.has(a, b) || hb.has(b, a);
-            same_location(a, b) && conflict && plain && apart && !ordered
-        })
-    });
-    Judgement { consistent: psc.is_acyclic(), races }
+    let consistent = execution.psc(&hb, &rb, &eco).is_acyclic();
+    Judgement { consistent, races: execution.races(&hb) }
 }
 
 fn may_write(kind: Kind) -> bool {

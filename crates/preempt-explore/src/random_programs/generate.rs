@@ -18,24 +18,7 @@ fn body(random: &mut Random, own: usize, length: usize, may_spawn: &[usize]) -> 
             2 | 3 => out.push(Instruction::Store(x, 1 + random.below(2) as u64)),
             4 => out.push(Instruction::Add(x)),
             5 => out.push(Instruction::Compare(x, random.below(2) as u64, 1)),
-            6..=8 => {
-                let m = random.below(MUTEXES);
-                out.push(Instruction::Lock(m));
-                match random.below(6) {
-                    0 if random.below(3) == 0 => out.push(Instruction::WaitTimed(m)),
-                    0 => out.push(Instruction::Wait(m)),
-                    1 => out.push(Instruction::NotifyOne),
-                    2 if m == 0 => out.extend([
-                        Instruction::Plain,
-                        Instruction::SkipIf(1),
-                        Instruction::Load(x),
-                    ]),
-                    3 => out.extend([Instruction::Lock(1 - m), Instruction::Unlock(1 - m)]),
-                    4 => out.push(Instruction::Store(x, 1)),
-                    _ => {}
-                }
-                out.push(Instruction::Unlock(m));
-            }
+            6..=8 => critical_section(random, x, &mut out),
             9 => out.push(Instruction::NotifyOne),
             10 => out.push(Instruction::NotifyAll),
             // Only in some executions does another thread use an object that seemed to be private.
@@ -50,16 +33,7 @@ fn body(random: &mut Random, own: usize, length: usize, may_spawn: &[usize]) -> 
                 out.extend([Instruction::Load(x), Instruction::PanicIf(2)])
             }
             12 => out.push(Instruction::Choose),
-            13 if random.below(2) == 0 => match random.below(4) {
-                0 => out.push(Instruction::Spin(x, 1)),
-                1 => out.push(Instruction::SpinTwice(x, 1)),
-                2 => out.push(Instruction::Poll(x, 1)),
-                _ => out.extend([
-                    Instruction::Lock(1),
-                    Instruction::UnlockUnchanged(1),
-                    Instruction::Yield,
-                ]),
-            },
+            13 if random.below(2) == 0 => out.extend(waiting_loop(random, x)),
             13 => {
                 let m = random.below(MUTEXES);
                 out.extend([
@@ -94,6 +68,34 @@ fn body(random: &mut Random, own: usize, length: usize, may_spawn: &[usize]) -> 
         _ => out.push(Instruction::Load(0)),
     }
     out
+}
+
+/// What is done while a mutex is held.
+fn critical_section(random: &mut Random, x: usize, out: &mut Vec<Instruction>) {
+    let m = random.below(MUTEXES);
+    out.push(Instruction::Lock(m));
+    match random.below(6) {
+        0 if random.below(3) == 0 => out.push(Instruction::WaitTimed(m)),
+        0 => out.push(Instruction::Wait(m)),
+        1 => out.push(Instruction::NotifyOne),
+        2 if m == 0 => {
+            out.extend([Instruction::Plain, Instruction::SkipIf(1), Instruction::Load(x)])
+        }
+        3 => out.extend([Instruction::Lock(1 - m), Instruction::Unlock(1 - m)]),
+        4 => out.push(Instruction::Store(x, 1)),
+        _ => {}
+    }
+    out.push(Instruction::Unlock(m));
+}
+
+/// A loop that waits for an atomic to be 1, or one round of another that changes nothing.
+fn waiting_loop(random: &mut Random, x: usize) -> Vec<Instruction> {
+    match random.below(4) {
+        0 => vec![Instruction::Spin(x, 1)],
+        1 => vec![Instruction::SpinTwice(x, 1)],
+        2 => vec![Instruction::Poll(x, 1)],
+        _ => vec![Instruction::Lock(1), Instruction::UnlockUnchanged(1), Instruction::Yield],
+    }
 }
 
 /// The program of a seed.

@@ -58,10 +58,16 @@ pub(super) enum Instruction {
     Plain,
 }
 
+/// Action, object, and two numbers.
+type Visible = (Action, ObjectId, u64, u64);
+
+/// The atomics, mutexes, condition variables, the read-write lock and the token of an execution.
+struct Objects(Vec<ObjectId>);
+
 pub(crate) struct Interpreter {
     bodies: Vec<Vec<Instruction>>,
     threads: Vec<Interpreted>,
-    objects: Vec<ObjectId>,
+    objects: Objects,
     /// Not an object: protected by mutex 0.
     plain: u64,
     /// Of all accesses to atomics.
@@ -111,132 +117,33 @@ impl Interpreter {
         let next = loop {
             let index = self.index(id);
             let thread = &mut self.threads[index];
-            let order = self.order;
-            let operation = |action, object: ObjectId, first, second| {
-                let site = Location::caller();
-                let operation = Operation::new(action, object, first, second, site);
-                Next::Operation(operation.with_order(order, order))
-            };
-            let atomic = |i: usize| self.objects[i];
-            let mutex = |i: usize| self.objects[ATOMICS + i];
-            let condition = self.objects[ATOMICS + MUTEXES];
             if let Some(m) = thread.timed.take().filter(|_| thread.result == 1) {
-                break operation(Action::Lock, mutex(m), 0, 0);
+                break self.visible((Action::Lock, self.objects.mutex(m), 0, 0));
             }
             let Some(&instruction) = self.bodies[thread.body].get(thread.at) else {
                 break Next::End;
             };
-            match instruction {
-                Instruction::Spin(x, value) => {
-                    if thread.spinning && thread.result == value {
-                        thread.spinning = false;
-                        thread.at += 1;
-                        continue;
-                    }
-                    // Alternate load and yield.
-                    thread.spinning = !thread.spinning;
-                    if thread.spinning {
-                        break operation(Action::Load, atomic(x), 0, 0);
-                    }
-                    break operation(Action::Yield, ObjectId::NONE, 0, 0);
-                }
-                Instruction::SpinTwice(x, value) => {
-                    thread.phase += 1;
-                    match thread.phase {
-                        1 | 3 | 5 => break operation(Action::Load, atomic(x), 0, 0),
-                        2 | 4 if thread.result != value => {
-                            break operation(Action::Yield, ObjectId::NONE, 0, 0);
-                        }
-                        _ => {
-                            thread.phase = 0;
-                            thread.at += 1;
-                            continue;
-                        }
-                    }
-                }
-                Instruction::Poll(x, value) => {
-                    thread.phase += 1;
-                    match thread.phase {
-                        1 => break operation(Action::Lock, mutex(1), 0, 0),
-                        2 => break operation(Action::Load, atomic(x), 0, 0),
-                        3 => {
-                            thread.polled = thread.result;
-                            break operation(Action::Unlock, mutex(1), 1, 0);
-                        }
-                        _ => {
-                            thread.phase = 0;
-                            if thread.polled == value {
-                                thread.at += 1;
-                                continue;
-                            }
-                            break operation(Action::Yield, ObjectId::NONE, 0, 0);
-                        }
-                    }
-                }
-                Instruction::Wait(m) | Instruction::WaitTimed(m) if thread.waiting => {
-                    thread.waiting = false;
-                    thread.at += 1;
-                    let timed = matches!(instruction, Instruction::WaitTimed(_));
-                    thread.timed = timed.then_some(m);
-                    break operation(Action::Reacquire, mutex(m), condition.0.into(), timed.into());
-                }
-                Instruction::Wait(m) | Instruction::WaitTimed(m) => {
-                    thread.waiting = true;
-                    break operation(Action::Wait, mutex(m), condition.0.into(), 0);
-                }
-                _ => thread.at += 1,
+            if let Some(operation) = thread.next_of_several(instruction, &self.objects) {
+                break self.visible(operation);
+            }
+            thread.at += 1;
+            if let Some(operation) = self.objects.operation(instruction) {
+                let awaits = matches!(instruction, Instruction::Acquire(_));
+                break match self.visible(operation) {
+                    Next::Operation(o) => Next::Operation(Operation { awaits, ..o }),
+                    next => next,
+                };
             }
             match instruction {
-                Instruction::Load(x) => break operation(Action::Load, atomic(x), 0, 0),
-                Instruction::Store(x, v) => break operation(Action::Store, atomic(x), v, 0),
-                Instruction::Add(x) => {
-                    break operation(Action::Update(Update::Add, 64), atomic(x), 1, 0);
-                }
-                Instruction::Compare(x, a, b) => {
-                    break operation(Action::CompareExchange, atomic(x), a, b);
-                }
-                Instruction::Acquire(x) => {
-                    let next = operation(Action::CompareExchange, atomic(x), 0, 1);
-                    break match next {
-                        Next::Operation(o) => Next::Operation(Operation { awaits: true, ..o }),
-                        next => next,
-                    };
-                }
-                Instruction::Lock(m) => break operation(Action::Lock, mutex(m), 0, 0),
-                Instruction::TryLock(m) => break operation(Action::TryLock, mutex(m), 0, 0),
-                Instruction::Unlock(m) => break operation(Action::Unlock, mutex(m), 0, 0),
-                Instruction::UnlockUnchanged(m) => {
-                    break operation(Action::Unlock, mutex(m), 1, 0);
-                }
-                Instruction::Yield => break operation(Action::Yield, ObjectId::NONE, 0, 0),
-                Instruction::Read => break operation(Action::ReadLock, atomic(READ_WRITE), 0, 0),
-                Instruction::ReadUnlock => {
-                    break operation(Action::ReadUnlock, atomic(READ_WRITE), 0, 0);
-                }
-                Instruction::Write => break operation(Action::WriteLock, atomic(READ_WRITE), 0, 0),
-                Instruction::WriteUnlock => {
-                    break operation(Action::WriteUnlock, atomic(READ_WRITE), 0, 0);
-                }
-                Instruction::Take(timed) => {
-                    break operation(Action::TakeToken, atomic(TOKEN), 0, timed.into());
-                }
-                Instruction::Own(body) => {
-                    break operation(Action::Store, atomic(TOKEN + 1 + body), 1, 0);
-                }
-                Instruction::Give => break operation(Action::GiveToken, atomic(TOKEN), 0, 0),
-                Instruction::NotifyOne => break operation(Action::NotifyOne, condition, 0, 0),
-                Instruction::NotifyAll => break operation(Action::NotifyAll, condition, 0, 0),
-                Instruction::Choose => break operation(Action::Choose, ObjectId::NONE, 2, 0),
                 Instruction::Join(n) => {
                     if let Some(&child) = thread.children.get(n) {
                         thread.joining = Some(child);
                         let target = u64::from(child.0);
-                        break operation(Action::Join, ObjectId::NONE, target, 0);
+                        break self.visible((Action::Join, ObjectId::NONE, target, 0));
                     }
                 }
                 Instruction::SkipIf(value) => thread.at += usize::from(thread.result == value),
                 Instruction::PanicIf(value) if thread.result == value => break Next::Panic,
-                Instruction::PanicIf(_) => {}
                 Instruction::Plain => {
                     self.plain = self.plain * 3 + u64::from(id.0) + 1;
                     thread.result = self.plain % 4;
@@ -250,17 +157,108 @@ impl Interpreter {
                     self.advance(child, run, driver);
                     run.current = id;
                 }
-                Instruction::Spin(..)
-                | Instruction::SpinTwice(..)
-                | Instruction::Poll(..)
-                | Instruction::Wait(_)
-                | Instruction::WaitTimed(_) => {
-                    unreachable!("handled above")
-                }
+                _ => {}
             }
         };
         run.current = id;
         run.reach(next, driver);
+    }
+
+    fn visible(&self, (action, object, first, second): Visible) -> Next {
+        let operation = Operation::new(action, object, first, second, Location::caller());
+        Next::Operation(operation.with_order(self.order, self.order))
+    }
+}
+
+impl Interpreted {
+    /// The next operation of an instruction that consists of several; `None` once it has done all.
+    fn next_of_several(&mut self, instruction: Instruction, objects: &Objects) -> Option<Visible> {
+        let yields = (Action::Yield, ObjectId::NONE, 0, 0);
+        match instruction {
+            Instruction::Spin(x, value) => {
+                // Alternate load and yield.
+                self.spinning = !self.spinning;
+                match self.spinning {
+                    true => Some((Action::Load, objects.atomic(x), 0, 0)),
+                    false => (self.result != value).then_some(yields),
+                }
+            }
+            Instruction::SpinTwice(x, value) => {
+                self.phase += 1;
+                match self.phase {
+                    1 | 3 | 5 => return Some((Action::Load, objects.atomic(x), 0, 0)),
+                    2 | 4 if self.result != value => return Some(yields),
+                    _ => self.phase = 0,
+                }
+                None
+            }
+            Instruction::Poll(x, value) => {
+                self.phase += 1;
+                match self.phase {
+                    1 => return Some((Action::Lock, objects.mutex(1), 0, 0)),
+                    2 => return Some((Action::Load, objects.atomic(x), 0, 0)),
+                    3 => {
+                        self.polled = self.result;
+                        return Some((Action::Unlock, objects.mutex(1), 1, 0));
+                    }
+                    _ => self.phase = 0,
+                }
+                (self.polled != value).then_some(yields)
+            }
+            Instruction::Wait(m) | Instruction::WaitTimed(m) => {
+                let condition = objects.condition().0.into();
+                self.waiting = !self.waiting;
+                if self.waiting {
+                    return Some((Action::Wait, objects.mutex(m), condition, 0));
+                }
+                self.at += 1;
+                let timed = matches!(instruction, Instruction::WaitTimed(_));
+                self.timed = timed.then_some(m);
+                Some((Action::Reacquire, objects.mutex(m), condition, timed.into()))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Objects {
+    fn atomic(&self, i: usize) -> ObjectId {
+        self.0[i]
+    }
+
+    fn mutex(&self, i: usize) -> ObjectId {
+        self.0[ATOMICS + i]
+    }
+
+    fn condition(&self) -> ObjectId {
+        self.0[ATOMICS + MUTEXES]
+    }
+
+    /// What an instruction does that is one visible operation.
+    fn operation(&self, instruction: Instruction) -> Option<Visible> {
+        Some(match instruction {
+            Instruction::Load(x) => (Action::Load, self.atomic(x), 0, 0),
+            Instruction::Store(x, v) => (Action::Store, self.atomic(x), v, 0),
+            Instruction::Add(x) => (Action::Update(Update::Add, 64), self.atomic(x), 1, 0),
+            Instruction::Compare(x, a, b) => (Action::CompareExchange, self.atomic(x), a, b),
+            Instruction::Acquire(x) => (Action::CompareExchange, self.atomic(x), 0, 1),
+            Instruction::Lock(m) => (Action::Lock, self.mutex(m), 0, 0),
+            Instruction::TryLock(m) => (Action::TryLock, self.mutex(m), 0, 0),
+            Instruction::Unlock(m) => (Action::Unlock, self.mutex(m), 0, 0),
+            Instruction::UnlockUnchanged(m) => (Action::Unlock, self.mutex(m), 1, 0),
+            Instruction::Yield => (Action::Yield, ObjectId::NONE, 0, 0),
+            Instruction::Read => (Action::ReadLock, self.0[READ_WRITE], 0, 0),
+            Instruction::ReadUnlock => (Action::ReadUnlock, self.0[READ_WRITE], 0, 0),
+            Instruction::Write => (Action::WriteLock, self.0[READ_WRITE], 0, 0),
+            Instruction::WriteUnlock => (Action::WriteUnlock, self.0[READ_WRITE], 0, 0),
+            Instruction::Take(timed) => (Action::TakeToken, self.0[TOKEN], 0, timed.into()),
+            Instruction::Own(body) => (Action::Store, self.0[TOKEN + 1 + body], 1, 0),
+            Instruction::Give => (Action::GiveToken, self.0[TOKEN], 0, 0),
+            Instruction::NotifyOne => (Action::NotifyOne, self.condition(), 0, 0),
+            Instruction::NotifyAll => (Action::NotifyAll, self.condition(), 0, 0),
+            Instruction::Choose => (Action::Choose, ObjectId::NONE, 2, 0),
+            _ => return None,
+        })
     }
 }
 
@@ -268,7 +266,7 @@ impl Program for Interpreter {
     fn execute(&mut self, run: &mut Run, driver: &mut dyn Driver) {
         self.threads.clear();
         self.plain = 0;
-        self.objects = (0..=TOKEN + 4).map(|_| run.create(0)).collect();
+        self.objects = Objects((0..=TOKEN + 4).map(|_| run.create(0)).collect());
         self.start(ThreadId::MAIN, 0);
         self.advance(ThreadId::MAIN, run, driver);
         self.drive(run, driver);
@@ -297,6 +295,6 @@ impl Interpreter {
 impl Interpreter {
     pub(super) fn of(bodies: Vec<Vec<Instruction>>) -> Self {
         let order = Order::SequentiallyConsistent;
-        Interpreter { bodies, threads: Vec::new(), objects: Vec::new(), plain: 0, order }
+        Interpreter { bodies, threads: Vec::new(), objects: Objects(Vec::new()), plain: 0, order }
     }
 }

@@ -5,11 +5,11 @@
 //! thread), never as a value: two writers may write equal numbers after unequal plain data.
 //! What is absorbed is a function of the graph, so there are never more histories than graphs.
 
-use super::ExecutionState;
 use super::channels::{self, execute_channel};
 use super::done::{Done, Publish};
 use super::thread::Leaving;
 use super::values::{ONCE_DONE, ONCE_RUNNING, WAITING, WAITS, WRITER};
+use super::{ExecutionState, Object};
 use crate::mix::{mix, mix3, term};
 use crate::mutation::{self, Mutation};
 use crate::{Action, Move, ObjectId, Operation, ThreadId};
@@ -252,32 +252,14 @@ impl ExecutionState {
             return self.execute_without_object(step, operation);
         }
         let object = &mut self.objects[operation.object.index()];
-        let version = object.version;
-        let old = object.value;
-        let sees =
-            |result| Done { result, observed: version, publish: Publish::Nothing, changed: false };
-        let blind = Done { result: 0, observed: 0, publish: Publish::Append, changed: true };
+        let (version, old) = (object.version, object.value);
+        let sees = |result| Done::sees(version, result);
         match operation.action {
-            Action::Upgrade => {
-                let alive = u64::from(old != 0);
-                object.value = old + alive;
-                let publish = if old != 0 { Publish::Replace } else { Publish::Nothing };
-                Done { publish, changed: old != 0, ..sees(alive) }
-            }
-            Action::DropReference => {
-                object.value = old.wrapping_sub(1);
-                if old != 1 {
-                    return Done { publish: Publish::Reader, changed: false, ..blind };
-                }
-                // It comes after the others, in whatever order those were.
-                let observed = mix3(version, object.readers, 8);
-                object.readers = 0;
-                Done { observed, ..sees(1) }
-            }
+            Action::Upgrade | Action::DropReference => execute_reference(object, operation.action),
             // It still has to acquire the mutex: others may do so first.
             Action::Reacquire if timeout => {
                 self.threads[id.index()].waiting = ObjectId::NONE;
-                Done { result: 1, publish: Publish::Nothing, ..blind }
+                Done { result: 1, publish: Publish::Nothing, ..Done::BLIND }
             }
             Action::Lock | Action::TryLock | Action::Reacquire => {
                 let free = old == 0;
@@ -295,8 +277,75 @@ impl ExecutionState {
                 let downgrades = operation.second == Operation::DOWNGRADES;
                 object.value = (old & WAITING) + u64::from(downgrades);
                 self.reading.extend(downgrades.then_some((id, operation.object)));
-                Done { publish: Publish::Replace, changed: operation.first != 1, ..blind }
+                Done { publish: Publish::Replace, changed: operation.first != 1, ..Done::BLIND }
             }
+            Action::ReadLock
+            | Action::TryReadLock
+            | Action::ReadUnlock
+            | Action::RequestWrite
+            | Action::WriteLock
+            | Action::TryWriteLock => self.execute_read_write(id, operation),
+            Action::Wait => {
+                object.value = 0;
+                self.threads[id.index()].waiting = operation.condition();
+                Done { publish: Publish::Replace, ..Done::BLIND }
+            }
+            Action::NotifyOne | Action::NotifyAll => {
+                self.notify(operation, step.choice);
+                // The pick is no business of the notifier.
+                Done { publish: Publish::Nothing, ..Done::BLIND }
+            }
+            Action::TakeToken if timeout => {
+                Done { publish: Publish::Nothing, result: 1, ..Done::BLIND }
+            }
+            Action::TakeToken => {
+                object.value = 0;
+                Done { changed: true, ..sees(0) }
+            }
+            Action::GiveToken => {
+                object.value = 1;
+                Done { changed: old == 0, ..Done::BLIND }
+            }
+            Action::Arrive => arrive(object, operation.first),
+            Action::Leave => Done { observed: object.readers, ..sees(0) },
+            Action::OnceEnter => {
+                let begins = old == 0 || old == 3 && operation.first == 1;
+                if begins {
+                    object.value = ONCE_RUNNING;
+                }
+                Done { changed: begins, ..sees(old) }
+            }
+            Action::OnceExit => {
+                object.value = operation.first;
+                Done { publish: Publish::Replace, ..Done::BLIND }
+            }
+            Action::OnceCompleted => sees(old),
+            _ => execute_channel(object, operation, timeout),
+        }
+    }
+
+    /// Wakes the thread that was chosen, or all that wait.
+    fn notify(&mut self, operation: &Operation, choice: u32) {
+        if operation.action == Action::NotifyOne {
+            if let Some(woken) = self.waiter(operation.object, choice) {
+                self.threads[woken.index()].waiting = ObjectId::NONE;
+            }
+            return;
+        }
+        for thread in &mut self.threads {
+            if thread.waiting == operation.object {
+                thread.waiting = ObjectId::NONE;
+            }
+        }
+    }
+
+    /// Executes an operation on a read-write lock, but for `WriteUnlock`, which is a mutex's.
+    #[inline]
+    fn execute_read_write(&mut self, id: ThreadId, operation: &Operation) -> Done {
+        let object = &mut self.objects[operation.object.index()];
+        let (version, old) = (object.version, object.value);
+        let sees = |result| Done::sees(version, result);
+        match operation.action {
             Action::ReadLock | Action::TryReadLock => {
                 let free = old & WRITER == 0;
                 object.value += u64::from(free);
@@ -311,82 +360,25 @@ impl ExecutionState {
                 if let Some(position) = self.reading.iter().rposition(held) {
                     self.reading.remove(position);
                 }
-                Done { publish: Publish::Reader, changed: false, ..blind }
+                Done { publish: Publish::Reader, changed: false, ..Done::BLIND }
             }
             Action::RequestWrite => {
                 object.value += WAITS;
-                Done { publish: Publish::Nothing, changed: false, ..blind }
+                Done { publish: Publish::Nothing, changed: false, ..Done::BLIND }
             }
-            Action::WriteLock | Action::TryWriteLock => {
+            _ => {
                 let free = old & !WAITING == 0;
                 // Which readers were in the way is a fact of the graph that the version does
                 // not hold.
                 let observed = mix3(version, object.readers, if free { 0 } else { object.reads });
                 if free {
                     let asked = self.rules.recursive && operation.action == Action::WriteLock;
-                    object.value += WRITER | holder;
+                    object.value += WRITER | (u64::from(id.0) + 1);
                     object.value -= if asked { WAITS } else { 0 };
                     object.readers = 0;
                 }
                 Done { observed, changed: free, ..sees(u64::from(free)) }
             }
-            Action::Wait => {
-                object.value = 0;
-                self.threads[id.index()].waiting = operation.condition();
-                Done { publish: Publish::Replace, ..blind }
-            }
-            Action::NotifyOne => {
-                if let Some(woken) = self.waiter(operation.object, step.choice) {
-                    self.threads[woken.index()].waiting = ObjectId::NONE;
-                }
-                // The pick is no business of the notifier.
-                Done { publish: Publish::Nothing, ..blind }
-            }
-            Action::NotifyAll => {
-                for thread in &mut self.threads {
-                    if thread.waiting == operation.object {
-                        thread.waiting = ObjectId::NONE;
-                    }
-                }
-                Done { publish: Publish::Nothing, ..blind }
-            }
-            Action::TakeToken if timeout => Done { publish: Publish::Nothing, result: 1, ..blind },
-            Action::TakeToken => {
-                object.value = 0;
-                Done { changed: true, ..sees(0) }
-            }
-            Action::GiveToken => {
-                object.value = 1;
-                Done { changed: old == 0, ..blind }
-            }
-            Action::Arrive => {
-                let arrived = (old as u32) + 1;
-                let generation = old >> 32;
-                if u64::from(arrived) >= operation.first {
-                    object.value = (generation + 1) << 32;
-                    Done {
-                        publish: Publish::Append,
-                        ..Done { changed: true, ..sees(generation << 1 | 1) }
-                    }
-                } else {
-                    object.value = generation << 32 | u64::from(arrived);
-                    Done { result: generation << 1, ..blind }
-                }
-            }
-            Action::Leave => Done { observed: object.readers, ..sees(0) },
-            Action::OnceEnter => {
-                let begins = old == 0 || old == 3 && operation.first == 1;
-                if begins {
-                    object.value = ONCE_RUNNING;
-                }
-                Done { changed: begins, ..sees(old) }
-            }
-            Action::OnceExit => {
-                object.value = operation.first;
-                Done { publish: Publish::Replace, ..blind }
-            }
-            Action::OnceCompleted => sees(old),
-            _ => execute_channel(object, operation, timeout),
         }
     }
 
@@ -519,4 +511,34 @@ impl ExecutionState {
         clocks.uses(id, operation.object, publish != Publish::Nothing, operation.site);
         clocks.tick(id);
     }
+}
+
+/// Upgrades a weak reference, or drops a strong one.
+fn execute_reference(object: &mut Object, action: Action) -> Done {
+    let old = object.value;
+    if action == Action::Upgrade {
+        let alive = u64::from(old != 0);
+        object.value = old + alive;
+        let publish = if old != 0 { Publish::Replace } else { Publish::Nothing };
+        return Done { publish, changed: old != 0, ..Done::sees(object.version, alive) };
+    }
+    object.value = old.wrapping_sub(1);
+    if old != 1 {
+        return Done { publish: Publish::Reader, changed: false, ..Done::BLIND };
+    }
+    // It comes after the others, in whatever order those were.
+    let observed = mix3(object.version, object.readers, 8);
+    object.readers = 0;
+    Done { observed, ..Done::sees(object.version, 1) }
+}
+
+/// Arrives at a barrier for so many threads: the value is the generation, and how many of it are there.
+fn arrive(object: &mut Object, threads: u64) -> Done {
+    let (generation, arrived) = (object.value >> 32, (object.value as u32) + 1);
+    if u64::from(arrived) < threads {
+        object.value = generation << 32 | u64::from(arrived);
+        return Done { result: generation << 1, ..Done::BLIND };
+    }
+    object.value = (generation + 1) << 32;
+    Done { result: generation << 1 | 1, observed: object.version, ..Done::BLIND }
 }

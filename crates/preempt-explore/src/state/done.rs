@@ -21,3 +21,14 @@ pub(crate) struct Done {
     /// Whether others can find something else than before.
     pub(crate) changed: bool,
 }
+
+impl Done {
+    /// Changes the object and learns nothing from it.
+    pub(super) const BLIND: Done =
+        Done { result: 0, observed: 0, publish: Publish::Append, changed: true };
+
+    /// Reads an object with this version.
+    pub(super) fn sees(version: u64, result: u64) -> Done {
+        Done { result, observed: version, publish: Publish::Nothing, changed: false }
+    }
+}

@@ -1,7 +1,7 @@
 //! Accesses to atomics of which all writes are kept: which moves are possible, and what they do.
 
 use super::log::Logged;
-use super::writes::{IDLE, Source, Weak, Write};
+use super::writes::{IDLE, Location, Source, Weak, Write};
 use crate::clock::Clock;
 use crate::mix::{mix, mix3, term};
 use crate::mutation::{self, Mutation};
@@ -230,13 +230,13 @@ impl ExecutionState {
         let newest = &location.writes[end - 1];
         let source = plan.reads.map(|at| &location.writes[at]);
         let old = source.map_or(0, |write| write.value);
-        let result = match operation.action {
-            Action::Upgrade => u64::from(old != 0),
-            _ => old,
+        // As under sequential consistency, so that what is known about histories can be shared. That
+        // a comparison failed for no reason does not follow from what it read.
+        let (result, seen) = match operation.action {
+            Action::Upgrade => (u64::from(old != 0), u64::from(old != 0)),
+            _ => (old, plan.fails.into()),
         };
-        let stale = plan.fails
-            || plan.reads.is_some_and(|at| at + 1 < end)
-            || plan.reads.is_none() && plan.writes.is_some_and(|(at, _)| at < end);
+        let stale = plan.is_stale(end);
         weak.source = Source {
             read: source.and_then(|write| write.position),
             newest: newest.position,
@@ -248,12 +248,6 @@ impl ExecutionState {
         if !Weak::is_ordered(clocks, id, location, plan.writes.is_some()) {
             weak.raced = Some(operation.object);
         }
-        // As under sequential consistency, so that what is known about histories can be shared. That
-        // a comparison failed for no reason does not follow from what it read.
-        let seen = match operation.action {
-            Action::Upgrade => result,
-            _ => plan.fails.into(),
-        };
         let observed = source.map_or(0, |write| write.version);
         thread.history = mix3(thread.history, observed, seen);
         thread.steps += 1;
@@ -271,41 +265,26 @@ impl ExecutionState {
         clocks.uses(id, operation.object, plan.writes.is_some(), operation.site);
         let read = source.map(|write| write.name);
         if self.rules.strong {
-            let writes = plan.writes.map(|_| name);
-            let clock = clocks.of(id);
-            let names = (read, writes);
-            let event = Logged::access((id, time), operation.object, names, plan.order, clock);
-            weak.log.push(event);
+            let (names, clock) = ((read, plan.writes.map(|_| name)), clocks.of(id));
+            weak.log.push(Logged::access((id, time), operation.object, names, plan.order, clock));
         }
         clocks.tick(id);
         let before = newest.value;
-        let news = plan.reads.is_some_and(|at| {
-            location.writes[at..].windows(2).any(|pair| pair[0].value != pair[1].value)
-        });
+        let news = plan.reads.is_some_and(|at| location.has_news_after(at));
         weak.accesses += 1;
         #[cfg(test)]
         weak.rf.extend(read.map(|write| (name, write)));
         let mut changed = false;
         if let Some((at, value)) = plan.writes {
-            let location = Arc::make_mut(location);
-            let position = Some(weak.source.position);
+            let (position, taken) = (Some(weak.source.position), false);
             let released = released.unwrap_or_default();
-            let (thread, taken) = (id, false);
             let write =
-                Write { name, thread, time, value, version, released, moment, taken, position };
-            if let Some(at) = plan.reads {
-                location.writes[at].taken = true;
-            }
-            let idle = plan.reads.is_some() && value == old && at < end;
-            location.insert_write(at, write);
+                Write { name, thread: id, time, value, version, released, moment, taken, position };
+            weak.write(operation.object, at, plan.reads, write);
             if at == end {
                 let object = &mut self.objects[operation.object.index()];
                 (object.value, object.version) = (value, version);
                 changed = operation.is_pointer() || before != value;
-            }
-            weak.failed.retain(|(thread, _)| *thread != id);
-            if idle {
-                weak.note_read(id, operation.object, IDLE);
             }
         } else if let Some(write) = read {
             Arc::make_mut(location).note_read(id, time, write);
@@ -316,5 +295,48 @@ impl ExecutionState {
         }
         self.after_access(id, &operation, (result, observed), before, (changed, stale && news));
         result
+    }
+}
+
+impl Plan {
+    /// Whether this is a stale choice for a location with so many writes.
+    #[inline]
+    fn is_stale(&self, writes: usize) -> bool {
+        self.fails
+            || match (self.reads, self.writes) {
+                (Some(at), _) => at + 1 < writes,
+                (None, Some((at, _))) => at < writes,
+                (None, None) => false,
+            }
+    }
+}
+
+impl Location {
+    /// Whether the value has changed after the write at this place.
+    #[inline]
+    fn has_news_after(&self, at: usize) -> bool {
+        self.writes[at..].windows(2).any(|pair| pair[0].value != pair[1].value)
+    }
+}
+
+impl Weak {
+    /// Inserts a write at this place of the modification order of an object; `updates` is the place of
+    /// the write that it has read.
+    #[inline]
+    fn write(&mut self, object: ObjectId, at: usize, updates: Option<usize>, write: Write) {
+        let Some(location) = self.locations.get_mut(object.index()) else { return };
+        let location = Arc::make_mut(location);
+        let thread = write.thread;
+        let idle = updates.is_some_and(|read| {
+            let read = &mut location.writes[read];
+            read.taken = true;
+            read.value == write.value
+        });
+        let idle = idle && at < location.writes.len();
+        location.insert_write(at, write);
+        self.failed.retain(|(failed, _)| *failed != thread);
+        if idle {
+            self.note_read(thread, object, IDLE);
+        }
     }
 }

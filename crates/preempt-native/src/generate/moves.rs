@@ -83,7 +83,6 @@ impl<'a> Maker<'a> {
 
     /// Branches on whether a move is enabled; `count` says how many were found before. Sends on
     /// rendezvous channels are left to `offer`.
-    #[allow(clippy::too_many_arguments)]
     pub(crate) fn guard(
         &self,
         code: &mut dyn Code,
@@ -138,7 +137,7 @@ impl<'a> Maker<'a> {
             MoveKind::Compound { blocks, .. } => {
                 for option in &blocks[0].options {
                     let next = code.block();
-                    self.block_guard(code, scope, &option.kind, Some(count), yes, next);
+                    self.block_guard(code, scope, &option.kind, Some(count), (yes, next));
                     code.begin(next);
                 }
                 code.jump(no);
@@ -152,8 +151,7 @@ impl<'a> Maker<'a> {
         scope: &Scope<'_>,
         guard: &BlockGuard,
         count: Option<Register>,
-        yes: Block,
-        no: Block,
+        (yes, no): (Block, Block),
     ) {
         match guard {
             BlockGuard::Else => match count {
@@ -382,7 +380,7 @@ impl<'a> Maker<'a> {
             }
             for option in &block.options {
                 let (yes, next) = (code.block(), code.block());
-                self.block_guard(code, scope, &option.kind, None, yes, next);
+                self.block_guard(code, scope, &option.kind, None, (yes, next));
                 code.begin(yes);
                 self.block_effect(code, scope, &option.kind);
                 self.ops(code, scope, &option.ops, violated);

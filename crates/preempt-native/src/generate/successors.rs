@@ -5,7 +5,7 @@
 use super::channel::Channel;
 use super::code::{Arithmetic, Block, Code, Compare, Memory, Register, Value};
 use super::moves::{Maker, Process};
-use super::scope::{HelperId, OnFault, Scope};
+use super::scope::{HelperId, OnFault};
 use super::value::load_pc;
 use crate::execute::workspace::{ASK_MOVES, ASK_STEP, HEADER, Workspace};
 use preempt_core::engine::SuccessorHeader;
@@ -19,6 +19,15 @@ pub(crate) enum Purpose {
     List,
     /// It is taken, on a copy or in place.
     Expand,
+}
+
+/// The process whose moves are asked for, with what it is asked with, and where to go if they cannot be told.
+#[derive(Clone, Copy)]
+struct Caller {
+    process: Process,
+    timeout: Value,
+    workspace: Value,
+    ask: Block,
 }
 
 /// What the code of one control state works with.
@@ -50,14 +59,15 @@ impl Maker<'_> {
         purpose: Purpose,
     ) {
         let ask = code.cold_block();
-        self.stop_unless_provided(code, process, timeout, workspace, ask);
+        let caller = Caller { process, timeout, workspace, ask };
+        self.stop_unless_provided(code, &caller);
         let pc = load_pc(code, self.program.layout.pc_width, process.frame);
         let states: Vec<_> = self.proctype.states.iter().map(|_| code.block()).collect();
         let cases: Vec<_> = states.iter().enumerate().map(|(pc, b)| (pc as u32, *b)).collect();
         code.select_block(pc, &cases, ask);
         for (state, block) in self.proctype.states.iter().zip(states) {
             code.begin(block);
-            self.moves_of(code, state, process, timeout, workspace, ask, purpose);
+            self.moves_of(code, state, caller, purpose);
         }
         give_up(code, ask);
     }
@@ -72,20 +82,15 @@ impl Maker<'_> {
         workspace: Value,
     ) {
         let ask = code.cold_block();
-        self.stop_unless_provided(code, process, timeout, workspace, ask);
-        self.moves_of(code, state, process, timeout, workspace, ask, Purpose::Expand);
+        let caller = Caller { process, timeout, workspace, ask };
+        self.stop_unless_provided(code, &caller);
+        self.moves_of(code, state, caller, Purpose::Expand);
         give_up(code, ask);
     }
 
     /// Returns at once where the process may not run.
-    fn stop_unless_provided(
-        &self,
-        code: &mut dyn Code,
-        process: Process,
-        timeout: Value,
-        workspace: Value,
-        ask: Block,
-    ) {
+    fn stop_unless_provided(&self, code: &mut dyn Code, caller: &Caller) {
+        let Caller { process, timeout, workspace, ask } = *caller;
         let Some(provided) = self.proctype.provided else { return };
         let (runs, rests) = (code.block(), code.block());
         if self.support().expr(provided) {
@@ -101,17 +106,14 @@ impl Maker<'_> {
     }
 
     /// Deals with the moves of one control state; the present block is left.
-    #[allow(clippy::too_many_arguments)]
     fn moves_of(
         &self,
         code: &mut dyn Code,
         state: &ControlState,
-        process: Process,
-        timeout: Value,
-        workspace: Value,
-        ask: Block,
+        caller: Caller,
         purpose: Purpose,
     ) {
+        let Caller { process, timeout, workspace, ask } = caller;
         let all = |id: &MoveId| self.support().guard(self.program.move_of(*id));
         if !state.moves.iter().all(all) {
             code.jump(ask);
@@ -143,7 +145,7 @@ impl Maker<'_> {
             let blocks = (enabled, next, visit.ask);
             self.guard(code, &scope, candidate, visit.count, blocks, |scope, code, channel| {
                 self.offer(code, scope, (id, candidate), channel);
-                self.after_offer(code, visit, scope, (id, candidate), channel, next);
+                self.after_offer(code, visit, (id, candidate), channel, next);
             });
             for block in [enabled, faulty].into_iter().take(1 + usize::from(faulty != enabled)) {
                 code.begin(block);
@@ -167,7 +169,6 @@ impl Maker<'_> {
         &self,
         code: &mut dyn Code,
         visit: &Visit,
-        scope: &Scope<'_>,
         (id, candidate): (MoveId, &Move),
         channel: &Channel,
         next: Block,
@@ -175,10 +176,11 @@ impl Maker<'_> {
         let Some(channel) = channel.rendezvous() else { unreachable!("a rendezvous channel") };
         let before = code.get(visit.count);
         let one = code.number(1);
-        let doubled = code.arithmetic(Arithmetic::ShiftLeft, scope.pid, one);
+        let Process { state, frame, pid } = visit.process;
+        let doubled = code.arithmetic(Arithmetic::ShiftLeft, pid, one);
         let who = code.arithmetic(Arithmetic::Or, doubled, visit.timeout);
         let number = code.number(id.0 as i32);
-        let arguments = [visit.workspace, scope.state, scope.frame, who, number, channel, before];
+        let arguments = [visit.workspace, state, frame, who, number, channel, before];
         let after = code.call(HelperId::Offer as usize, &arguments);
         let minus_one = code.number(ASK_MOVES);
         let failed = code.compare(Compare::Equal, after, minus_one);

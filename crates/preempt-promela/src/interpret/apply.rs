@@ -2,13 +2,14 @@
 
 use super::Interpreter;
 use super::channel;
+use super::enabled::Offer;
 use super::evaluate::View;
 use super::process::{Process, processes, seen_by_c, write_pc};
 use super::sights::Sights;
 use crate::embedded::Ending;
 use crate::ir::{
-    ArgumentRange, ChannelRef, Expr, ExprId, FaultId, Move, MoveKind, Op, Pattern, PatternRange,
-    ProctypeIndex, ValueKind,
+    ArgumentRange, ChannelRef, Expr, ExprId, FaultId, FragmentRef, Move, MoveKind, Op, Pattern,
+    PatternRange, Place, ProctypeIndex, ValueKind,
 };
 use crate::model::ChannelTest;
 use crate::syntax::span::Span;
@@ -125,8 +126,9 @@ impl<'a> Execution<'a, '_> {
                 let view = self.view(me);
                 let channel = view.channel(channel)?;
                 let sent = view.values(*values)?;
-                let (message, fits) = (channel.cut(&sent), channel.has_fields(sent.len()));
+                let fits = channel.has_fields(sent.len());
                 let id = channel.id;
+                let offer = Offer { message: channel.cut(&sent), channel: id };
                 self.require(fits, *misfit);
                 self.look_all(me, *values);
                 self.note_sent(id, *values, &sent);
@@ -134,11 +136,11 @@ impl<'a> Execution<'a, '_> {
                 self.check_promises(partner, id, true);
                 self.go(me, action);
                 self.ops(me, &action.ops)?;
-                self.event(false, id, &message);
+                self.event(false, id, &offer.message);
                 let Some(receive) = self.interpreter.move_of(step.partner_transition) else {
                     return Err(Broken(FaultId(0)));
                 };
-                self.answer(partner, receive, &message, id)?;
+                self.answer(partner, receive, &offer)?;
                 mover = partner.id;
                 keeps_control = receive.keeps_control;
             }
@@ -187,28 +189,32 @@ impl<'a> Execution<'a, '_> {
     }
 
     /// The receiver's half of a rendezvous.
-    fn answer(
-        &mut self,
-        me: Process,
-        action: &'a Move,
-        message: &[i32],
-        channel: u32,
-    ) -> Result<(), Broken> {
+    fn answer(&mut self, me: Process, action: &'a Move, offer: &Offer) -> Result<(), Broken> {
         match &action.kind {
             MoveKind::Receive { pattern, misfit, .. } => {
-                self.view(me).matches(*pattern, |at| field(message, at))?;
-                self.require(pattern.indices().len() == message.len(), *misfit);
-                self.event(true, channel, message);
-                self.store_fields(me, *pattern, message)?;
+                self.view(me).matches(*pattern, |at| field(&offer.message, at))?;
+                self.take_offer(me, *pattern, offer, *misfit)?;
             }
             MoveKind::Compound { blocks, endless } => {
-                self.compound(me, blocks, *endless, Some((message, channel)))?;
+                self.compound(me, blocks, *endless, Some(offer))?;
             }
             _ => {}
         }
         self.ops(me, &action.ops)?;
         self.go(me, action);
         Ok(())
+    }
+
+    pub(super) fn take_offer(
+        &mut self,
+        me: Process,
+        pattern: PatternRange,
+        Offer { message, channel }: &Offer,
+        misfit: FaultId,
+    ) -> Result<(), Broken> {
+        self.require(pattern.indices().len() == message.len(), misfit);
+        self.event(true, *channel, message);
+        self.store_fields(me, pattern, message)
     }
 
     pub(super) fn send(
@@ -301,15 +307,7 @@ impl<'a> Execution<'a, '_> {
 
     fn op(&mut self, me: Process, op: &'a Op) -> Result<(), Broken> {
         match op {
-            Op::Store { place, value } => {
-                self.look(me, *value);
-                let view = self.view(me);
-                let result = view.value(*value)?;
-                let at = view.address(place)?;
-                let spans = &self.interpreter.program.value_spans;
-                self.store(place.kind, at, result, || spans.get(value));
-                self.look_at(place.kind, at);
-            }
+            Op::Store { place, value } => self.assign(me, place, *value)?,
             Op::Evaluate { value } => {
                 self.look(me, *value);
                 self.view(me).value(*value)?;
@@ -323,19 +321,7 @@ impl<'a> Execution<'a, '_> {
                 self.require(holds, *fault);
             }
             Op::Run { proctype, arguments, priority, fault } => {
-                self.look_all(me, *arguments);
-                let values = self.view(me).values(*arguments)?;
-                let program = &self.interpreter.program;
-                let own = program.proctypes[usize::from(proctype.0)].frame.channels.len();
-                if self.state[1] == 255 || channel::count(program, self.state) + own > 255 {
-                    return Err(Broken(*fault));
-                }
-                let parameters = &program.proctypes[usize::from(proctype.0)].parameters;
-                let passed = program.arguments[arguments.indices()].iter().zip(&values);
-                for ((argument, value), place) in passed.zip(parameters) {
-                    self.note(place.kind, *value, || program.value_spans.get(argument));
-                }
-                self.create(*proctype, &values, *priority)?;
+                self.run(me, *proctype, *arguments, *priority, *fault)?;
             }
             Op::Print { format, arguments } => {
                 self.look_all(me, *arguments);
@@ -352,36 +338,76 @@ impl<'a> Execution<'a, '_> {
                     output.push_str(&self.interpreter.symbol(value, None));
                 }
             }
-            Op::Fragment(fragment) => {
-                let mirror = self.interpreter.program.embedded.as_ref();
-                let mirror = mirror.ok_or(Broken(fragment.fault))?;
-                let output = self.witness.printed.as_mut().filter(|out| out.len() < MOST_PRINTED);
-                let seen = seen_by_c(mirror, &self.interpreter.program, self.state, Some(me));
-                let executor = Some(me.executor());
-                match mirror.execute(fragment.fragment, self.state, executor, &seen, output) {
-                    Ok(()) => {}
-                    Err(Ending::Reported) => {
-                        self.require(false, fragment.fault_of(Ending::Reported));
-                    }
-                    Err(ending) => return Err(Broken(fragment.fault_of(ending))),
-                }
-            }
+            Op::Fragment(fragment) => self.fragment(me, fragment)?,
             Op::SetPriority { pid, value, fault } => {
                 let view = self.view(me);
                 let (pid, value) = (view.value(*pid)?, view.value(*value)?);
                 if !(1..=255).contains(&value) {
                     return Err(Broken(*fault));
                 }
-                let program = &self.interpreter.program;
-                if let Ok(pid) = usize::try_from(pid)
-                    && let Some(process) = Process::find(program, self.state, pid)
-                {
-                    let at = process.base + 1 + program.layout.pc_width as usize;
-                    self.state[at] = value as u8;
-                }
+                self.set_priority(pid, value as u8);
             }
         }
         Ok(())
+    }
+
+    fn assign(&mut self, me: Process, place: &Place, value: ExprId) -> Result<(), Broken> {
+        self.look(me, value);
+        let view = self.view(me);
+        let result = view.value(value)?;
+        let at = view.address(place)?;
+        let spans = &self.interpreter.program.value_spans;
+        self.store(place.kind, at, result, || spans.get(&value));
+        self.look_at(place.kind, at);
+        Ok(())
+    }
+
+    /// Starts a process, if there is room for it and its channels.
+    fn run(
+        &mut self,
+        me: Process,
+        index: ProctypeIndex,
+        arguments: ArgumentRange,
+        priority: u8,
+        fault: FaultId,
+    ) -> Result<(), Broken> {
+        self.look_all(me, arguments);
+        let values = self.view(me).values(arguments)?;
+        let program = &self.interpreter.program;
+        let proctype = &program.proctypes[usize::from(index.0)];
+        let channels = channel::count(program, self.state) + proctype.frame.channels.len();
+        if self.state[1] == 255 || channels > 255 {
+            return Err(Broken(fault));
+        }
+        let passed = program.arguments[arguments.indices()].iter().zip(&values);
+        for ((argument, value), place) in passed.zip(&proctype.parameters) {
+            self.note(place.kind, *value, || program.value_spans.get(argument));
+        }
+        self.create(index, &values, priority)
+    }
+
+    /// Executes a piece of C.
+    fn fragment(&mut self, me: Process, fragment: &FragmentRef) -> Result<(), Broken> {
+        let program = &self.interpreter.program;
+        let mirror = program.embedded.as_ref().ok_or(Broken(fragment.fault))?;
+        let output = self.witness.printed.as_mut().filter(|out| out.len() < MOST_PRINTED);
+        let seen = seen_by_c(mirror, program, self.state, Some(me));
+        let executor = Some(me.executor());
+        match mirror.execute(fragment.fragment, self.state, executor, &seen, output) {
+            Ok(()) => {}
+            Err(Ending::Reported) => self.require(false, fragment.fault_of(Ending::Reported)),
+            Err(ending) => return Err(Broken(fragment.fault_of(ending))),
+        }
+        Ok(())
+    }
+
+    fn set_priority(&mut self, pid: i32, priority: u8) {
+        let program = &self.interpreter.program;
+        if let Ok(pid) = usize::try_from(pid)
+            && let Some(process) = Process::find(program, self.state, pid)
+        {
+            self.state[process.base + 1 + program.layout.pc_width as usize] = priority;
+        }
     }
 
     /// Stores a value, and notes when it does not fit.

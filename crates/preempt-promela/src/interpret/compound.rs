@@ -6,6 +6,7 @@
 //! [is asked to stop](preempt_core::Cancellation).
 
 use super::apply::{Broken, Execution};
+use super::enabled::Offer;
 use super::evaluate::View;
 use super::process::Process;
 use crate::ir::{Block, BlockGuard, FaultId};
@@ -52,7 +53,7 @@ impl<'a> Execution<'a, '_> {
         me: Process,
         blocks: &'a [Block],
         endless: Option<FaultId>,
-        mut offer: Option<(&[i32], u32)>,
+        mut offer: Option<&Offer>,
     ) -> Result<(), Broken> {
         let mut at = 0;
         let mut repetition = Repetition::default();
@@ -73,17 +74,13 @@ impl<'a> Execution<'a, '_> {
             }
             let view = View { timeout, ..self.view(me) };
             let chosen = match offer {
-                Some((message, channel)) => {
-                    block.options.iter().find(|o| view.option_answers(o, message, channel))
-                }
+                Some(offer) => block.options.iter().find(|o| view.option_answers(o, offer)),
                 None => view.first_option(&block.options, false)?,
             };
             let Some(option) = chosen else { return Err(Broken(block.blocked)) };
             match (&option.kind, offer.take()) {
-                (BlockGuard::Receive { pattern, misfit, .. }, Some((message, channel))) => {
-                    self.require(pattern.indices().len() == message.len(), *misfit);
-                    self.event(true, channel, message);
-                    self.store_fields(me, *pattern, message)?;
+                (BlockGuard::Receive { pattern, misfit, .. }, Some(offer)) => {
+                    self.take_offer(me, *pattern, offer, *misfit)?;
                 }
                 (BlockGuard::Send { channel, sorted, values, misfit }, _) => {
                     if self.view(me).channel(channel)?.is_rendezvous() {

@@ -14,10 +14,16 @@ use preempt_core::{Enabled, Locality, ProcessId, Step};
 enum Standing {
     Disabled,
     Enabled,
-    /// A send on this rendezvous channel, with these values.
-    Offer(Vec<i32>, u32),
+    /// A send on a rendezvous channel.
+    Offer(Offer),
     /// The same, with too few or too many values: a mistake even if no process answers.
-    WrongOffer(Vec<i32>, u32),
+    WrongOffer(Offer),
+}
+
+/// A message on a rendezvous channel, for a process that takes it at once.
+pub(super) struct Offer {
+    pub(super) message: Vec<i32>,
+    pub(super) channel: u32,
 }
 
 impl Interpreter {
@@ -63,7 +69,7 @@ impl Interpreter {
             return;
         }
         let me = ProcessId(process.id as u16);
-        let control = &self.program.proctypes[process.proctype].states[usize::from(process.pc)];
+        let control = process.control_state(&self.program);
         let mut moved = false;
         let mut group = 0;
         for id in &control.moves {
@@ -79,16 +85,16 @@ impl Interpreter {
                     moved = true;
                     group = step.escape;
                 }
-                Standing::Offer(message, channel) => {
-                    if self.list_receivers(&view, me, *id, &message, channel, out) {
+                Standing::Offer(offer) => {
+                    if self.list_receivers(&view, me, *id, &offer, out) {
                         moved = true;
                         group = step.escape;
                     } else {
                         group = 0;
                     }
                 }
-                Standing::WrongOffer(message, channel) => {
-                    if !self.list_receivers(&view, me, *id, &message, channel, out) {
+                Standing::WrongOffer(offer) => {
+                    if !self.list_receivers(&view, me, *id, &offer, out) {
                         out.push(Step::new(me, id.0));
                     }
                     moved = true;
@@ -104,8 +110,7 @@ impl Interpreter {
         sender: &View<'_>,
         me: ProcessId,
         id: MoveId,
-        message: &[i32],
-        channel: u32,
+        offer: &Offer,
         out: &mut Enabled,
     ) -> bool {
         let mut answered = false;
@@ -118,14 +123,14 @@ impl Interpreter {
             if !view.is_provided() {
                 continue;
             }
-            let control = &self.program.proctypes[process.proctype].states[usize::from(process.pc)];
+            let control = process.control_state(&self.program);
             let mut group = 0;
             for receive in &control.moves {
                 let step = self.program.move_of(*receive);
                 if group > 0 && step.escape != group {
                     break;
                 }
-                if !view.answers(step, message, channel) {
+                if !view.answers(step, offer) {
                     continue;
                 }
                 group = step.escape;
@@ -147,7 +152,7 @@ impl Interpreter {
             return Locality::Shared;
         };
         let view = View::of(&self.program, state, process);
-        let control = &self.program.proctypes[process.proctype].states[usize::from(process.pc)];
+        let control = process.control_state(&self.program);
         match &control.safety {
             Safety::Unsafe => Locality::Shared,
             Safety::Safe { conditions, local } => {
@@ -195,7 +200,7 @@ impl View<'_> {
     /// Whether some move of the process looks possible; a rendezvous offer does.
     fn can_move(&self) -> Result<bool, FaultId> {
         let Some(me) = self.process else { return Ok(false) };
-        let control = &self.program.proctypes[me.proctype].states[usize::from(me.pc)];
+        let control = me.control_state(self.program);
         for id in &control.moves {
             if !matches!(self.standing(self.program.move_of(*id), false)?, Standing::Disabled) {
                 return Ok(true);
@@ -253,10 +258,10 @@ impl View<'_> {
             return Ok(None);
         }
         let sent = self.values(values)?;
-        let message = channel.cut(&sent);
+        let offer = Offer { message: channel.cut(&sent), channel: channel.id };
         Ok(Some(match channel.has_fields(sent.len()) {
-            true => Standing::Offer(message, channel.id),
-            false => Standing::WrongOffer(message, channel.id),
+            true => Standing::Offer(offer),
+            false => Standing::WrongOffer(offer),
         }))
     }
 
@@ -306,43 +311,32 @@ impl View<'_> {
     }
 
     /// Whether a move takes a message offered on a rendezvous channel.
-    fn answers(&self, step: &Move, message: &[i32], offered: u32) -> bool {
+    fn answers(&self, step: &Move, offer: &Offer) -> bool {
         match &step.kind {
             MoveKind::Receive { channel, copy: false, pattern, .. } => {
-                self.takes(channel, *pattern, message, offered)
+                self.takes(channel, *pattern, offer)
             }
-            MoveKind::Compound { blocks, .. } => blocks.first().is_some_and(|block| {
-                block.options.iter().any(|o| self.option_answers(o, message, offered))
-            }),
+            MoveKind::Compound { blocks, .. } => blocks
+                .first()
+                .is_some_and(|block| block.options.iter().any(|o| self.option_answers(o, offer))),
             _ => false,
         }
     }
 
     /// Whether an option of a `d_step` takes an offered message.
-    pub(super) fn option_answers(
-        &self,
-        option: &BlockOption,
-        message: &[i32],
-        offered: u32,
-    ) -> bool {
+    pub(super) fn option_answers(&self, option: &BlockOption, offer: &Offer) -> bool {
         match &option.kind {
             BlockGuard::Receive { channel, copy: false, pattern, .. } => {
-                self.takes(channel, *pattern, message, offered)
+                self.takes(channel, *pattern, offer)
             }
             _ => false,
         }
     }
 
-    fn takes(
-        &self,
-        channel: &ChannelRef,
-        pattern: PatternRange,
-        message: &[i32],
-        offered: u32,
-    ) -> bool {
+    fn takes(&self, channel: &ChannelRef, pattern: PatternRange, offer: &Offer) -> bool {
         let Ok(channel) = self.channel(channel) else { return false };
-        let field = |at: usize| message.get(at).copied().unwrap_or(0);
-        channel.id == offered && self.matches(pattern, field).unwrap_or(true)
+        let field = |at: usize| offer.message.get(at).copied().unwrap_or(0);
+        channel.id == offer.channel && self.matches(pattern, field).unwrap_or(true)
     }
 
     fn holds(&self, condition: &Condition) -> bool {

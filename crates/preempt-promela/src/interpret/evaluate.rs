@@ -3,8 +3,8 @@
 use super::channel::{self, Channel};
 use super::process::{Process, processes, seen_by_c};
 use crate::ir::{
-    BinaryOp, ChannelRef, ChannelTest, Expr, ExprId, FaultId, Index, Pattern, PatternRange, Place,
-    Program, Space, UnaryOp,
+    BinaryOp, ChannelRef, ChannelTest, Expr, ExprId, FaultId, FragmentRef, Index, Pattern,
+    PatternRange, Place, Program, Space,
 };
 
 /// A state as one process sees it, or as it looks from outside all of them.
@@ -33,14 +33,7 @@ impl<'a> View<'a> {
         Ok(match self.program.expr(id) {
             Expr::Const(value) => *value,
             Expr::Load(place) => self.load(place)?,
-            Expr::Unary(op, a) => {
-                let a = self.value(*a)?;
-                match op {
-                    UnaryOp::Negate => a.wrapping_neg(),
-                    UnaryOp::Not => i32::from(a == 0),
-                    UnaryOp::Complement => !a,
-                }
-            }
+            Expr::Unary(op, a) => op.apply(self.value(*a)?),
             Expr::Binary(op, a, b) => self.binary(*op, *a, *b)?,
             Expr::Divide { dividend, divisor, remainder, fault } => {
                 let (a, b) = (self.value(*dividend)?, self.value(*divisor)?);
@@ -56,18 +49,7 @@ impl<'a> View<'a> {
             }
             Expr::Bounded(index) => self.index(index)?,
             Expr::Length(channel) => self.channel(channel)?.length(self.state) as i32,
-            Expr::ChannelTest(test, channel) => {
-                let channel = self.channel(channel)?;
-                let length = channel.length(self.state);
-                let capacity = channel.kind.capacity as usize;
-                i32::from(match test {
-                    ChannelTest::Empty => length == 0,
-                    ChannelTest::NotEmpty => length > 0,
-                    // A rendezvous channel holds one message for the moment it passes.
-                    ChannelTest::Full => length == capacity.max(1),
-                    ChannelTest::NotFull => length != capacity.max(1),
-                })
-            }
+            Expr::ChannelTest(test, channel) => i32::from(self.passes(*test, channel)?),
             Expr::Poll { channel, random, pattern, fault } => {
                 let channel = self.channel(channel)?;
                 if channel.is_rendezvous() {
@@ -79,46 +61,30 @@ impl<'a> View<'a> {
                 let pid = self.value(*pid)?;
                 i32::from(self.another_can_move(pid)?)
             }
-            Expr::PcValue(pid) => match self.other(self.value(*pid)?) {
-                Some(p) => {
-                    i32::from(self.program.proctypes[p.proctype].states[usize::from(p.pc)].number)
-                }
-                None => 0,
-            },
-            Expr::PriorityOf(pid) => match self.other(self.value(*pid)?) {
-                Some(p) => self.priority(p),
-                None => 0,
-            },
-            Expr::Fragment(fragment) => {
-                let mirror = self.program.embedded.as_ref().ok_or(fragment.fault)?;
-                let seen = seen_by_c(mirror, self.program, self.state, self.process);
-                let executor = self.process.map(Process::executor);
-                mirror
-                    .evaluate(fragment.fragment, self.state, executor, &seen)
-                    .map_err(|ending| fragment.fault_of(ending))?
+            Expr::PcValue(pid) => {
+                let process = self.other(self.value(*pid)?);
+                process.map_or(0, |p| i32::from(p.control_state(self.program).number))
             }
+            Expr::PriorityOf(pid) => self.other(self.value(*pid)?).map_or(0, |p| self.priority(p)),
+            Expr::Fragment(fragment) => self.fragment(fragment)?,
             Expr::Timeout => i32::from(self.timeout),
             Expr::NonProgress => {
-                i32::from(!processes(self.program, self.state).any(|p| {
-                    self.program.proctypes[p.proctype].states[usize::from(p.pc)].is_progress
-                }))
+                let mut all = processes(self.program, self.state);
+                i32::from(!all.any(|p| p.control_state(self.program).is_progress))
             }
             Expr::Pid => self.process.map_or(0, |p| p.id as i32),
             Expr::ProcessCount => i32::from(self.state[1]),
-            Expr::LastMover => match self.program.layout.last_offset {
-                Some(at) => i32::from(self.state[at as usize]),
-                None => 0,
-            },
+            Expr::LastMover => {
+                let at = self.program.layout.last_offset;
+                at.map_or(0, |at| i32::from(self.state[at as usize]))
+            }
             Expr::At { proctype, pid, pc } => {
                 let process = self.remote(usize::from(proctype.0), *pid)?;
                 i32::from(process.is_some_and(|p| p.pc == pc.0))
             }
             Expr::RemoteLoad { proctype, pid, place } => {
                 match self.remote(usize::from(proctype.0), *pid)? {
-                    Some(p) => {
-                        let at = p.base + self.offset(place)?;
-                        place.kind.load(self.state, at)
-                    }
+                    Some(p) => place.kind.load(self.state, p.base + self.offset(place)?),
                     None => 0,
                 }
             }
@@ -150,6 +116,28 @@ impl<'a> View<'a> {
             BinaryOp::Greater => i32::from(a > b),
             BinaryOp::GreaterEqual => i32::from(a >= b),
         })
+    }
+
+    fn passes(&self, test: ChannelTest, channel: &ChannelRef) -> Result<bool, FaultId> {
+        let channel = self.channel(channel)?;
+        let length = channel.length(self.state);
+        // A rendezvous channel holds one message for the moment it passes.
+        let capacity = (channel.kind.capacity as usize).max(1);
+        Ok(match test {
+            ChannelTest::Empty => length == 0,
+            ChannelTest::NotEmpty => length > 0,
+            ChannelTest::Full => length == capacity,
+            ChannelTest::NotFull => length != capacity,
+        })
+    }
+
+    /// The value of an expression in C.
+    fn fragment(&self, fragment: &FragmentRef) -> Result<i32, FaultId> {
+        let mirror = self.program.embedded.as_ref().ok_or(fragment.fault)?;
+        let seen = seen_by_c(mirror, self.program, self.state, self.process);
+        let executor = self.process.map(Process::executor);
+        let value = mirror.evaluate(fragment.fragment, self.state, executor, &seen);
+        value.map_err(|ending| fragment.fault_of(ending))
     }
 
     fn other(&self, pid: i32) -> Option<Process> {

@@ -1,6 +1,6 @@
 //! The processes of a state, and where they stand.
 
-use crate::ir::{Executor, Mirror, Program, ValueKind};
+use crate::ir::{ControlState, Executor, Mirror, Program, ValueKind};
 
 /// A live process of a state.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +16,11 @@ impl Process {
     /// The process, as pieces of C are executed for it.
     pub(super) fn executor(self) -> Executor {
         Executor { id: self.id, proctype: self.proctype, base: self.base }
+    }
+
+    /// Where it stands.
+    pub(super) fn control_state(self, program: &Program) -> &ControlState {
+        &program.proctypes[self.proctype].states[usize::from(self.pc)]
     }
 
     pub(super) fn find(program: &Program, state: &[u8], id: usize) -> Option<Process> {

@@ -182,17 +182,6 @@ pub enum Pattern {
     Ignore,
 }
 
-/// Operators with one operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum UnaryOp {
-    /// `-e`, wrapping
-    Negate,
-    /// `!e`: 0 or 1
-    Not,
-    /// `~e`
-    Complement,
-}
-
 /// Operators with two operands. Comparisons and logic yield 0 or 1; shifts use the low 5 bits of the
 /// right operand; `>>` keeps the sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -216,4 +205,4 @@ pub enum BinaryOp {
     GreaterEqual,
 }
 
-pub use crate::model::ChannelTest;
+pub use crate::model::{ChannelTest, UnaryOp};

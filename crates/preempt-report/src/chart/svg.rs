@@ -1,7 +1,7 @@
 //! The chart as a scalable picture that follows the reader's light or dark preference.
 
 use super::Chart;
-use crate::{Cast, fit, xml};
+use crate::{Cast, Message, fit, xml};
 use preempt_core::Trace;
 use std::fmt::Write;
 
@@ -45,55 +45,60 @@ pub fn svg(trace: &Trace) -> String {
         put(format_args!(r#"<text class="number" x="10" y="{}">{}</text>"#, y(step) + 4, step + 1));
     }
     for message in &chart.messages {
-        let label = xml::escape(&fit::cut(&message.label(), 24, "…"));
-        match (message.sent, message.received) {
-            (Some(from), Some(to)) if from.pid == to.pid => {
-                let (x, y1, y2) = (x(from.pid), y(from.step), y(to.step));
-                put(format_args!(
-                    r#"<path class="arrow" d="M{x} {y1}C{c} {y1} {c} {y2} {x} {y2}" marker-end="url(#head)"/><text class="what own" x="{}" y="{}">{label}</text>"#,
-                    x + 10,
-                    y1 - 6,
-                    c = x + 60
-                ));
-            }
-            (Some(from), Some(to)) => {
-                let (x1, y1, x2, y2) = (x(from.pid), y(from.step), x(to.pid), y(to.step));
-                let class = if from.step == to.step { "arrow" } else { "arrow buffered" };
-                // Along the arrow and nearer to the sender: crossing messages keep their labels apart.
-                let (dx, dy) = (x2 as f64 - x1 as f64, y2 as f64 - y1 as f64);
-                let (lx, ly) = (x1 as f64 + dx / 3.0, y1 as f64 + dy / 3.0);
-                let slope = (dy / dx).atan().to_degrees();
-                put(format_args!(
-                    r#"<line class="{class}" x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" marker-end="url(#head)"/><text class="what" transform="translate({lx:.1} {ly:.1}) rotate({slope:.1})" y="-6">{label}</text>"#
-                ));
-            }
-            (Some(from), None) => {
-                let (x, y) = (x(from.pid), y(from.step));
-                put(format_args!(
-                    r#"<line class="arrow buffered" x1="{x}" y1="{y}" x2="{}" y2="{y}"/><circle class="lost" cx="{}" cy="{y}" r="4"/><text class="what own" x="{}" y="{}">{label} (never received)</text>"#,
-                    x + 50,
-                    x + 54,
-                    x + 6,
-                    y - 6
-                ));
-            }
-            (None, Some(to)) => {
-                let (x, y) = (x(to.pid), y(to.step));
-                put(format_args!(
-                    r#"<line class="arrow buffered" x1="{}" y1="{y}" x2="{x}" y2="{y}" marker-end="url(#head)"/><text class="what own" x="{}" y="{}">{label}</text>"#,
-                    x - 50,
-                    x - 50,
-                    y - 6
-                ));
-            }
-            (None, None) => {}
-        }
+        put(format_args!("{}", arrow(message, x, y)));
     }
     if chart.messages.is_empty() {
         put(format_args!(r#"<text class="number" x="10" y="{}">no messages</text>"#, TOP + 20));
     }
     put(format_args!("</svg>"));
     out
+}
+
+/// A message, with the columns of processes and the rows of steps.
+fn arrow(message: &Message, x: impl Fn(usize) -> usize, y: impl Fn(usize) -> usize) -> String {
+    let label = xml::escape(&fit::cut(&message.label(), 24, "…"));
+    match (message.sent, message.received) {
+        (Some(from), Some(to)) if from.pid == to.pid => {
+            let (x, y1, y2) = (x(from.pid), y(from.step), y(to.step));
+            format!(
+                r#"<path class="arrow" d="M{x} {y1}C{c} {y1} {c} {y2} {x} {y2}" marker-end="url(#head)"/><text class="what own" x="{}" y="{}">{label}</text>"#,
+                x + 10,
+                y1 - 6,
+                c = x + 60
+            )
+        }
+        (Some(from), Some(to)) => {
+            let (x1, y1, x2, y2) = (x(from.pid), y(from.step), x(to.pid), y(to.step));
+            let class = if from.step == to.step { "arrow" } else { "arrow buffered" };
+            // Along the arrow and nearer to the sender: crossing messages keep their labels apart.
+            let (dx, dy) = (x2 as f64 - x1 as f64, y2 as f64 - y1 as f64);
+            let (lx, ly) = (x1 as f64 + dx / 3.0, y1 as f64 + dy / 3.0);
+            let slope = (dy / dx).atan().to_degrees();
+            format!(
+                r#"<line class="{class}" x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" marker-end="url(#head)"/><text class="what" transform="translate({lx:.1} {ly:.1}) rotate({slope:.1})" y="-6">{label}</text>"#
+            )
+        }
+        (Some(from), None) => {
+            let (x, y) = (x(from.pid), y(from.step));
+            format!(
+                r#"<line class="arrow buffered" x1="{x}" y1="{y}" x2="{}" y2="{y}"/><circle class="lost" cx="{}" cy="{y}" r="4"/><text class="what own" x="{}" y="{}">{label} (never received)</text>"#,
+                x + 50,
+                x + 54,
+                x + 6,
+                y - 6
+            )
+        }
+        (None, Some(to)) => {
+            let (x, y) = (x(to.pid), y(to.step));
+            format!(
+                r#"<line class="arrow buffered" x1="{}" y1="{y}" x2="{x}" y2="{y}" marker-end="url(#head)"/><text class="what own" x="{}" y="{}">{label}</text>"#,
+                x - 50,
+                x - 50,
+                y - 6
+            )
+        }
+        (None, None) => String::new(),
+    }
 }
 
 // Plain colours first: not every program that shows pictures knows variables. Where there is a dark preference and

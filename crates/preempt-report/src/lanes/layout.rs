@@ -25,6 +25,15 @@ pub(super) struct Layout {
     body: usize,
 }
 
+/// What a step writes into its lane.
+pub(super) struct Entry<'a> {
+    pub(super) lane: usize,
+    /// The lane of the process that takes part, and what it does.
+    pub(super) partner: Option<(usize, &'a str)>,
+    pub(super) name: &'a str,
+    pub(super) cell: &'a [String],
+}
+
 impl Layout {
     /// Columns for `cast` when the longest number is `steps`, without knowing what will come.
     pub(super) fn new(cast: &Cast, look: &Look, steps: usize, has_cycle: bool) -> Self {
@@ -157,15 +166,8 @@ impl Layout {
     }
 
     /// The rows of one step.
-    pub(super) fn row(
-        &self,
-        lane: usize,
-        partner: Option<(usize, &str)>,
-        name: &str,
-        cell: &[String],
-        changes: &[String],
-        look: &Look,
-    ) -> Vec<String> {
+    pub(super) fn row(&self, entry: &Entry<'_>, changes: &[String], look: &Look) -> Vec<String> {
+        let &Entry { lane, partner, name, cell } = entry;
         let lead = match self.lane {
             Some(width) => {
                 Lead { before: lane * width, cell: width - 2, total: width * self.lanes }

@@ -1,6 +1,6 @@
 //! Boolean programs.
 
-use super::{Choice, Evaluate, Mistake, Origin, Question, Remarks, Subject};
+use super::{Choice, Evaluate, Mistake, Origin, Question, Remarks, Subject, stamp_of};
 use preempt_bool::{Diagnostic, Dialect, Machine, Severity, Switches, Watch, parse};
 use preempt_core::{Claim, Describe, Fault, ProcessId, Step, System, TraceStep, Verdict, Waiting};
 use preempt_report::{Source, seen_words};
@@ -54,12 +54,7 @@ impl Origin for BooleanFile {
     }
 
     fn stamp(&self) -> u64 {
-        use std::hash::{DefaultHasher, Hash, Hasher};
-        let mut hasher = DefaultHasher::new();
-        let known = std::fs::metadata(&self.path).ok();
-        known.as_ref().and_then(|data| data.modified().ok()).hash(&mut hasher);
-        known.map(|data| data.len()).hash(&mut hasher);
-        hasher.finish()
+        stamp_of([&self.path])
     }
 }
 

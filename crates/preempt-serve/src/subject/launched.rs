@@ -7,7 +7,7 @@
 //! **Invariant:** executions are only added, so that a path stays what it is.
 
 use super::recorded::Recorded;
-use super::{Choice, Mistake, Origin, Question, Remarks, Subject};
+use super::{Choice, Mistake, Origin, Question, Remarks, Subject, stamp_of};
 use preempt_core::{
     Change, Claim, Describe, Enabled, Fault, FaultKind, Independence, Outcome, ProcessId, Step,
     Switch, System, TraceStep, Value, Waiting,
@@ -15,7 +15,6 @@ use preempt_core::{
 use preempt_launch::{Answer, Kind, Language, Launch, Limits, Package, tests};
 use preempt_report::Source;
 use preempt_verify::{Control, Error, Preemptions};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -89,17 +88,10 @@ impl Origin for ProgramFile {
     }
 
     fn stamp(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        let paths = match Language::of(&self.path) {
+        stamp_of(&match Language::of(&self.path) {
             Some(_) => vec![self.path.clone()],
             None => self.files().into_iter().flatten().map(|(path, ..)| path).collect(),
-        };
-        for path in paths {
-            let known = std::fs::metadata(&path).ok();
-            known.as_ref().and_then(|data| data.modified().ok()).hash(&mut hasher);
-            (path, known.map(|data| data.len())).hash(&mut hasher);
-        }
-        hasher.finish()
+        })
     }
 }
 

@@ -15,6 +15,7 @@ use preempt_core::{
 use preempt_report::Source;
 use preempt_verify::{Control, Error, Request};
 use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -133,6 +134,17 @@ pub struct Recording {
     pub cost: SwitchCount,
     /// What it violates.
     pub failure: Option<Fault>,
+}
+
+/// Something that differs after a change of one of these files.
+fn stamp_of<P: AsRef<Path> + Hash>(paths: impl IntoIterator<Item = P>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for path in paths {
+        let known = std::fs::metadata(&path).ok();
+        known.map(|data| (data.modified().ok(), data.len())).hash(&mut hasher);
+        path.hash(&mut hasher);
+    }
+    hasher.finish()
 }
 
 /// Where a subject comes from, so that it can be read again when it changes.

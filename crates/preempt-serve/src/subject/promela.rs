@@ -1,6 +1,6 @@
 //! Promela models. The only file here that knows their intermediate form is [`super::automata`].
 
-use super::{Choice, Evaluate, Mistake, Origin, Question, Remarks, Subject, automata};
+use super::{Choice, Evaluate, Mistake, Origin, Question, Remarks, Subject, automata, stamp_of};
 use preempt_core::{
     Claim, Describe, Fault, FaultKind, ProcessId, Step, System, TraceStep, Verdict, Waiting,
 };
@@ -16,9 +16,7 @@ use preempt_verify::promela::{
     Checker, Property, Seen, Selection, Settings, Watch, observed, seen, select, waiting,
 };
 use preempt_verify::{Control, Error};
-use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeSet, HashSet};
-use std::hash::{Hash, Hasher};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -72,14 +70,8 @@ impl Origin for PromelaFile {
     }
 
     fn stamp(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
         let included = self.included.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        for path in std::iter::once(&self.path).chain(&included) {
-            let known = std::fs::metadata(path).ok();
-            known.as_ref().and_then(|data| data.modified().ok()).hash(&mut hasher);
-            known.map(|data| data.len()).hash(&mut hasher);
-        }
-        hasher.finish()
+        stamp_of(std::iter::once(&self.path).chain(&included))
     }
 }
 

@@ -5,7 +5,7 @@
 //!
 //! **Invariant:** a state is the number of steps taken; whatever the file says, no index leaves its list.
 
-use super::{Choice, Mistake, Origin, Question, Recording, Remarks, Subject};
+use super::{Choice, Mistake, Origin, Question, Recording, Remarks, Subject, stamp_of};
 use preempt_core::{
     Change, Claim, Describe, Enabled, Fault, FaultKind, Independence, Outcome, ProcessId, Step,
     Switch, System, TraceStep, Value, Waiting, classify,
@@ -63,12 +63,7 @@ impl Origin for RecordedFile {
     }
 
     fn stamp(&self) -> u64 {
-        use std::hash::{DefaultHasher, Hash, Hasher};
-        let mut hasher = DefaultHasher::new();
-        let known = std::fs::metadata(&self.path).ok();
-        known.as_ref().and_then(|data| data.modified().ok()).hash(&mut hasher);
-        known.map(|data| data.len()).hash(&mut hasher);
-        hasher.finish()
+        stamp_of([&self.path])
     }
 }
 

@@ -41,6 +41,19 @@ impl Graph {
         self.edges.push(Edge { from, to, operation, line, text });
     }
 
+    /// Adds an edge to a new node, which it returns.
+    pub(super) fn step(
+        &mut self,
+        from: NodeId,
+        operation: Operation,
+        line: u32,
+        text: String,
+    ) -> NodeId {
+        let to = self.node();
+        self.edge(from, to, operation, line, text);
+        to
+    }
+
     /// Removes the edges that only join two places (their text is empty) by making them one, and
     /// numbers the nodes anew. A joined node has no other edge, so nothing becomes reachable.
     pub(super) fn merge_joined(&mut self, entry: NodeId) -> NodeId {

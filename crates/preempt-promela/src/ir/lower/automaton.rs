@@ -4,13 +4,13 @@
 //! are Spin's. A claim's atomic sequences are folded into one transition each: the model does not
 //! move in between, so all their conditions speak of the same state, unless C changed it before.
 
-use super::element::{Action, Graph, Kind};
+use super::element::{Action, Element, Graph, Kind};
 use super::table::{self, Code, Table, chained_elements};
 use super::usage::each_proposition;
 use super::{LowerError, Lowering};
 use crate::ir::{
     Automaton, AutomatonMove, AutomatonState, BinaryOp, ChannelRef, ClaimAction, Expr, ExprId,
-    FaultId, FormulaUse, Pattern, Statement, TraceMove, TraceProgram, TraceState,
+    FaultId, FormulaUse, Pattern, PatternRange, Statement, TraceMove, TraceProgram, TraceState,
 };
 use crate::model::{Claim, ExprKind, Model, ReceiveArgument, TraceAutomaton};
 use crate::syntax::span::Span;
@@ -31,7 +31,7 @@ pub(super) fn claim(
     let mut states = Vec::new();
     for number in &numbers {
         let mut paths = Vec::new();
-        follow(lowering, graph, &table, *number, Path::default(), 0, &mut paths)?;
+        follow(lowering, graph, &table, *number, Path::default(), &mut paths)?;
         let transitions = paths
             .into_iter()
             .filter_map(|(path, target)| {
@@ -103,7 +103,6 @@ fn follow(
     table: &Table,
     number: u32,
     path: Path,
-    depth: u32,
     paths: &mut Vec<(Path, u32)>,
 ) -> Result<(), LowerError> {
     for transition in &table.rows[number as usize] {
@@ -129,8 +128,8 @@ fn follow(
                 }
             }
         }
-        if transition.keeps_control && depth < 64 && transition.target != 0 {
-            follow(lowering, graph, table, transition.target, path, depth + 1, paths)?;
+        if transition.keeps_control && path.elements.len() <= 64 && transition.target != 0 {
+            follow(lowering, graph, table, transition.target, path, paths)?;
         } else {
             paths.push((path, transition.target));
         }
@@ -220,42 +219,11 @@ pub(super) fn trace(
         for transition in &table.rows[*number as usize] {
             let element = graph.at(transition.element);
             let target = index.get(&transition.target).copied().unwrap_or(0) as u8;
-            let (channel, receive, pattern) = match &element.kind {
-                Kind::Stop => {
-                    program.end = index.get(number).map(|at| *at as u8);
-                    continue;
-                }
-                Kind::Basic(Action::Send { channel, values, .. }) => {
-                    let mut patterns = Vec::new();
-                    for value in values {
-                        patterns.push(event_field(lowering, value)?);
-                    }
-                    (channel, false, lowering.patterns(patterns))
-                }
-                Kind::Basic(Action::Receive { channel, arguments, .. }) => {
-                    let mut patterns = Vec::new();
-                    for argument in arguments {
-                        patterns.push(match argument {
-                            ReceiveArgument::Match(e) => event_field(lowering, e)?,
-                            _ => Pattern::Ignore,
-                        });
-                    }
-                    (channel, true, lowering.patterns(patterns))
-                }
-                _ => {
-                    return Err(LowerError::new(
-                        "only sends and receives can stand in a trace",
-                        element.span,
-                    ));
-                }
-            };
-            let ChannelRef::Global(channel) = lowering.channel(channel, None)? else {
-                return Err(LowerError::new(
-                    "a trace can only watch global channels that are never assigned",
-                    element.span,
-                ));
-            };
-            let channel = channel + 1;
+            if matches!(element.kind, Kind::Stop) {
+                program.end = index.get(number).map(|at| *at as u8);
+                continue;
+            }
+            let (channel, receive, pattern) = event(lowering, element)?;
             let watched =
                 if receive { &mut program.watched_receives } else { &mut program.watched_sends };
             if !watched.contains(&channel) {
@@ -267,6 +235,36 @@ pub(super) fn trace(
     }
     lowering.program.trace = Some(program);
     Ok(())
+}
+
+/// The channel that an event of the trace is on, whether it is a receive, and what the message must be.
+fn event(
+    lowering: &mut Lowering<'_>,
+    element: &Element,
+) -> Result<(u32, bool, PatternRange), LowerError> {
+    let (channel, receive, patterns) = match &element.kind {
+        Kind::Basic(Action::Send { channel, values, .. }) => {
+            let fields = values.iter().map(|value| event_field(lowering, value));
+            (channel, false, fields.collect::<Result<Vec<_>, _>>()?)
+        }
+        Kind::Basic(Action::Receive { channel, arguments, .. }) => {
+            let fields = arguments.iter().map(|argument| match argument {
+                ReceiveArgument::Match(e) => event_field(lowering, e),
+                _ => Ok(Pattern::Ignore),
+            });
+            (channel, true, fields.collect::<Result<Vec<_>, _>>()?)
+        }
+        _ => {
+            let message = "only sends and receives can stand in a trace";
+            return Err(LowerError::new(message, element.span));
+        }
+    };
+    let patterns = lowering.patterns(patterns);
+    let ChannelRef::Global(channel) = lowering.channel(channel, None)? else {
+        let message = "a trace can only watch global channels that are never assigned";
+        return Err(LowerError::new(message, element.span));
+    };
+    Ok((channel + 1, receive, patterns))
 }
 
 /// Constants must match; variables stand for anything.

@@ -219,38 +219,27 @@ impl<'l, 'm> Builder<'l, 'm> {
             StmtKind::Decrement(place) => {
                 self.basic(step_by(place, BinaryOp::Subtract, span), source)
             }
-            StmtKind::Send { channel, sorted, values } => self.basic(
-                Action::Send { channel: channel.clone(), sorted: *sorted, values: values.clone() },
-                source,
-            ),
-            StmtKind::Receive { channel, random, copy, arguments } => self.basic(
-                Action::Receive {
-                    channel: channel.clone(),
-                    random: *random,
-                    copy: *copy,
-                    arguments: arguments.clone(),
-                },
-                source,
-            ),
+            StmtKind::Send { channel, sorted, values } => {
+                let (channel, values) = (channel.clone(), values.clone());
+                self.basic(Action::Send { channel, sorted: *sorted, values }, source)
+            }
+            StmtKind::Receive { channel, random, copy, arguments } => {
+                let (channel, arguments) = (channel.clone(), arguments.clone());
+                let (random, copy) = (*random, *copy);
+                self.basic(Action::Receive { channel, random, copy, arguments }, source)
+            }
             StmtKind::If(branches) => {
                 let options = self.options(branches)?;
-                let mut node = self.node(Kind::If, span, "if".into());
-                node.options = options;
-                node
+                Node { options, ..self.node(Kind::If, span, "if".into()) }
             }
             StmtKind::Do(branches) => {
-                let exit = self.enter_loop();
+                let exit = Some(self.enter_loop());
                 let options = self.options(branches)?;
-                let mut node = self.node(Kind::Do, span, "do".into());
-                node.options = options;
-                node.exit = Some(exit);
-                node
+                Node { options, exit, ..self.node(Kind::Do, span, "do".into()) }
             }
             StmtKind::Break => match self.loops.last() {
                 Some(exit) => self.node(Kind::Goto(Jump::Break(*exit)), span, "break".into()),
-                None => {
-                    return Err(LowerError::new("`break` outside of a loop", span));
-                }
+                None => return Err(LowerError::new("`break` outside of a loop", span)),
             },
             StmtKind::Goto(label) => {
                 self.node(Kind::Goto(Jump::Label(label.name.clone())), span, stmt.text.clone())
@@ -258,36 +247,19 @@ impl<'l, 'm> Builder<'l, 'm> {
             StmtKind::Atomic(body) => {
                 let inner = self.block(body, span)?;
                 self.make_atomic(inner, 0);
-                let mut node = self.node(Kind::Atomic, span, "atomic".into());
-                node.inner = Some(inner);
-                node
+                Node { inner: Some(inner), ..self.node(Kind::Atomic, span, "atomic".into()) }
             }
-            StmtKind::DStep(body) => {
-                let outermost = self.steps.outermost;
-                let number = self.elements.len() as u32 + 1;
-                let known = if outermost == 0 { number } else { outermost };
-                self.steps = Steps { outermost: known, marked: number };
-                let inner = self.block(body, span)?;
-                self.make_atomic(inner, IN_D_STEP);
-                let mut node = self.node(Kind::DStep, span, "d_step".into());
-                node.inner = Some(inner);
-                node.steps.outermost = outermost;
-                self.steps = Steps { outermost, marked: 0 };
-                node
-            }
+            StmtKind::DStep(body) => self.d_step(body, span)?,
             StmtKind::Block(body) => {
-                let inner = self.block(body, span)?;
-                let mut node = self.node(Kind::Block, span, "{".into());
-                node.inner = Some(inner);
-                node
+                let inner = Some(self.block(body, span)?);
+                Node { inner, ..self.node(Kind::Block, span, "{".into()) }
             }
             StmtKind::Unless { .. } if self.steps.outermost != 0 => {
                 return Err(jumps::unless_in_d_step(span));
             }
             StmtKind::Unless { main, escape } => return self.unless(stmt, main, escape),
             StmtKind::ForRange { variable, from, to, body } => {
-                let to = to.clone();
-                self.for_loop(variable, from.clone(), to, body, source)?
+                self.for_loop(variable, from.clone(), to.clone(), body, source)?
             }
             StmtKind::ForArray { variable, length, body } => {
                 let from = Expr { kind: ExprKind::Const(0), span };
@@ -314,6 +286,20 @@ impl<'l, 'm> Builder<'l, 'm> {
                 self.basic(Action::Nothing, source)
             }
         })
+    }
+
+    fn d_step(&mut self, body: &[Stmt], span: Span) -> Result<Node, LowerError> {
+        let outermost = self.steps.outermost;
+        let number = self.elements.len() as u32 + 1;
+        let known = if outermost == 0 { number } else { outermost };
+        self.steps = Steps { outermost: known, marked: number };
+        let inner = self.block(body, span)?;
+        self.make_atomic(inner, IN_D_STEP);
+        let mut node = self.node(Kind::DStep, span, "d_step".into());
+        node.inner = Some(inner);
+        node.steps.outermost = outermost;
+        self.steps = Steps { outermost, marked: 0 };
+        Ok(node)
     }
 
     fn options(&mut self, branches: &[Branch]) -> Result<Vec<SequenceId>, LowerError> {

@@ -194,41 +194,13 @@ fn action_kind(
             };
             start_processes(lowering, index, e, ops)?;
         }
-        Action::Assign(place, value) => {
-            let runs = start_processes(lowering, index, value, ops)?;
-            let mut value = lowering.value(value, process)?;
-            if runs {
-                // The new process exists by now: its id is the count less one.
-                let one = lowering.constant(1);
-                value = lowering.expr(Expr::Binary(crate::ir::BinaryOp::Subtract, value, one));
-            }
-            match lowering.store_place(place, process)? {
-                Ok(place) => {
-                    lowering.program.value_spans.entry(value).or_insert(span);
-                    ops.push(Op::Store { place, value });
-                }
-                Err(indices) => {
-                    ops.extend(indices.into_iter().map(|value| Op::Evaluate { value }));
-                    ops.push(Op::Evaluate { value });
-                }
-            }
-        }
+        Action::Assign(place, value) => assign(lowering, index, place, value, span, ops)?,
         Action::Nothing => {}
         Action::Send { channel, sorted, values } => {
-            let most = lowering.program.layout.channel_types.iter().map(|ty| ty.fields.len()).max();
-            if values.len() > most.unwrap_or(0) {
-                let message = "no channel of the model has messages of so many fields";
-                return Err(Diagnostic::error(codes::MESSAGE_LENGTH, span, message).into());
-            }
-            let channel = lowering.channel(channel, process)?;
-            let values =
-                values.iter().map(|e| lowering.value(e, process)).collect::<Result<Vec<_>, _>>()?;
-            let values = lowering.passed(values, span);
-            let message = "the message has not as many fields as its channel";
-            let misfit = lowering.fault(FaultKind::Runtime, message, span);
-            return Ok(MoveKind::Send { channel, sorted: *sorted, values, misfit });
+            return send(lowering, process, channel, *sorted, values, span);
         }
         Action::Receive { channel, random, copy, arguments } => {
+            let (random, copy) = (*random, *copy);
             let channel = lowering.channel(channel, process)?;
             let pattern = lowering.pattern(arguments, process)?;
             lowering.program.pattern_spans.insert(pattern.start, span);
@@ -237,13 +209,7 @@ fn action_kind(
                 false => "not as many fields are received as the channel has",
             };
             let misfit = lowering.fault(FaultKind::Runtime, message, span);
-            return Ok(MoveKind::Receive {
-                channel,
-                random: *random,
-                copy: *copy,
-                pattern,
-                misfit,
-            });
+            return Ok(MoveKind::Receive { channel, random, copy, pattern, misfit });
         }
         Action::Assert(e) => {
             let condition = lowering.value(e, process)?;
@@ -252,10 +218,7 @@ fn action_kind(
             ops.push(Op::Assert { condition, fault });
         }
         Action::Printf { format, arguments } => {
-            let arguments = arguments
-                .iter()
-                .map(|e| lowering.value(e, process))
-                .collect::<Result<Vec<_>, _>>()?;
+            let arguments = lowering.values(arguments, process)?;
             let arguments = lowering.arguments(arguments);
             lowering.program.formats.push(unescape(format));
             let format = lowering.program.formats.len() as u32 - 1;
@@ -285,6 +248,56 @@ fn action_kind(
     Ok(MoveKind::Plain { guard })
 }
 
+fn assign(
+    lowering: &mut Lowering<'_>,
+    index: usize,
+    place: &model::Place,
+    value: &model::Expr,
+    span: Span,
+    ops: &mut Vec<Op>,
+) -> Result<(), LowerError> {
+    let process = Some(index);
+    let runs = start_processes(lowering, index, value, ops)?;
+    let mut value = lowering.value(value, process)?;
+    if runs {
+        // The new process exists by now: its id is the count less one.
+        let one = lowering.constant(1);
+        value = lowering.expr(Expr::Binary(crate::ir::BinaryOp::Subtract, value, one));
+    }
+    match lowering.store_place(place, process)? {
+        Ok(place) => {
+            lowering.program.value_spans.entry(value).or_insert(span);
+            ops.push(Op::Store { place, value });
+        }
+        Err(indices) => {
+            ops.extend(indices.into_iter().map(|value| Op::Evaluate { value }));
+            ops.push(Op::Evaluate { value });
+        }
+    }
+    Ok(())
+}
+
+fn send(
+    lowering: &mut Lowering<'_>,
+    process: Option<usize>,
+    channel: &model::Place,
+    sorted: bool,
+    values: &[model::Expr],
+    span: Span,
+) -> Result<MoveKind, LowerError> {
+    let most = lowering.program.layout.channel_types.iter().map(|ty| ty.fields.len()).max();
+    if values.len() > most.unwrap_or(0) {
+        let message = "no channel of the model has messages of so many fields";
+        return Err(Diagnostic::error(codes::MESSAGE_LENGTH, span, message).into());
+    }
+    let channel = lowering.channel(channel, process)?;
+    let values = lowering.values(values, process)?;
+    let values = lowering.passed(values, span);
+    let message = "the message has not as many fields as its channel";
+    let misfit = lowering.fault(FaultKind::Runtime, message, span);
+    Ok(MoveKind::Send { channel, sorted, values, misfit })
+}
+
 /// Adds the processes that an expression starts; says whether there are any.
 fn start_processes(
     lowering: &mut Lowering<'_>,
@@ -300,10 +313,7 @@ fn start_processes(
     });
     let any = !runs.is_empty();
     for (proctype, arguments, priority, span) in runs {
-        let arguments = arguments
-            .iter()
-            .map(|e| lowering.value(e, Some(index)))
-            .collect::<Result<Vec<_>, _>>()?;
+        let arguments = lowering.values(&arguments, Some(index))?;
         let arguments = lowering.passed(arguments, span);
         let fault = lowering.fault(FaultKind::Limit, "too many processes (255)", span);
         let priority = priority.unwrap_or(1).clamp(1, 255) as u8;

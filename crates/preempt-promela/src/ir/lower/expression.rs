@@ -4,7 +4,7 @@ use super::storage::{Home, element_kind, kind_of};
 use super::{LowerError, Lowering, POLLED_RENDEZVOUS};
 use crate::ir::{
     BinaryOp, ChannelRef, Expr, ExprId, Index, Pattern, PatternRange, Pc, Place, ProctypeIndex,
-    Space, UnaryOp,
+    Space,
 };
 use crate::model::{self, Base, ExprKind, ReceiveArgument, Selector};
 use crate::syntax::span::Span;
@@ -32,15 +32,7 @@ impl Lowering<'_> {
                 Expr::Const(i32::from(self.model.mtypes[*index as usize].value))
             }
             ExprKind::Read(place) => return self.read(place, process),
-            ExprKind::Unary(op, a) => {
-                let a = self.value(a, process)?;
-                let op = match op {
-                    model::UnaryOp::Negate => UnaryOp::Negate,
-                    model::UnaryOp::Not => UnaryOp::Not,
-                    model::UnaryOp::Complement => UnaryOp::Complement,
-                };
-                Expr::Unary(op, a)
-            }
+            ExprKind::Unary(op, a) => Expr::Unary(*op, self.value(a, process)?),
             ExprKind::Binary(op, a, b) => {
                 let a = self.value(a, process)?;
                 let b = self.value(b, process)?;
@@ -64,11 +56,7 @@ impl Lowering<'_> {
             // The process that `run` makes gets this id.
             ExprKind::Run { .. } => Expr::ProcessCount,
             ExprKind::Enabled(pid) => {
-                if self.program.circular_question.is_none() {
-                    let message = "`enabled` is asked about the process that asks";
-                    let fault = self.fault(FaultKind::Runtime, message, e.span);
-                    self.program.circular_question = Some(fault);
-                }
+                self.note_question(e.span);
                 Expr::Enabled(self.value(pid, process)?)
             }
             ExprKind::PcValue(pid) => Expr::PcValue(self.value(pid, process)?),
@@ -89,28 +77,39 @@ impl Lowering<'_> {
                 Expr::PriorityOf(me)
             }
             ExprKind::RemoteLabel { proctype, pid, label } => {
-                let pid = match pid {
-                    Some(pid) => Some(self.value(pid, process)?),
-                    None => None,
-                };
+                let pid = pid.as_ref().map(|pid| self.value(pid, process)).transpose()?;
                 let pc = self.label_pc(proctype.0 as usize, label);
                 Expr::At { proctype: ProctypeIndex(proctype.0 as u8), pid, pc }
             }
             ExprKind::RemoteVariable { proctype, pid, place } => {
-                let pid = match pid {
-                    Some(pid) => Some(self.value(pid, process)?),
-                    None => None,
-                };
+                let pid = pid.as_ref().map(|pid| self.value(pid, process)).transpose()?;
                 let owner = proctype.0 as usize;
+                let proctype = ProctypeIndex(proctype.0 as u8);
                 match self.target(place, Some(owner), process)? {
-                    Target::Place(place) => {
-                        Expr::RemoteLoad { proctype: ProctypeIndex(proctype.0 as u8), pid, place }
-                    }
+                    Target::Place(place) => Expr::RemoteLoad { proctype, pid, place },
                     _ => Expr::Const(0),
                 }
             }
         };
         Ok(self.expr(expr))
+    }
+
+    /// Translates several, in this order.
+    pub(super) fn values(
+        &mut self,
+        expressions: &[model::Expr],
+        process: Option<usize>,
+    ) -> Result<Vec<ExprId>, LowerError> {
+        expressions.iter().map(|e| self.value(e, process)).collect()
+    }
+
+    /// Makes the fault of a process that asks `enabled` about itself; the first question is its place.
+    fn note_question(&mut self, span: Span) {
+        if self.program.circular_question.is_none() {
+            let message = "`enabled` is asked about the process that asks";
+            let fault = self.fault(FaultKind::Runtime, message, span);
+            self.program.circular_question = Some(fault);
+        }
     }
 
     fn binary(&mut self, op: model::BinaryOp, a: ExprId, b: ExprId, span: Span) -> Expr {

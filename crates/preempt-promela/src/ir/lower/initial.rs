@@ -89,7 +89,6 @@ impl Lowering<'_> {
 
     /// The value of an expression over constants and globals that have their first values.
     fn evaluate(&self, e: &model::Expr, known: &HashMap<(usize, u32), i32>) -> Option<i32> {
-        use model::BinaryOp as B;
         Some(match &e.kind {
             ExprKind::Const(value) => *value,
             ExprKind::Mtype(index) => i32::from(self.model.mtypes[*index as usize].value),
@@ -102,36 +101,9 @@ impl Lowering<'_> {
                 };
                 *known.get(&(id.0 as usize, element)).unwrap_or(&0)
             }
-            ExprKind::Unary(op, a) => {
-                let a = self.evaluate(a, known)?;
-                match op {
-                    model::UnaryOp::Negate => a.wrapping_neg(),
-                    model::UnaryOp::Not => i32::from(a == 0),
-                    model::UnaryOp::Complement => !a,
-                }
-            }
+            ExprKind::Unary(op, a) => op.apply(self.evaluate(a, known)?),
             ExprKind::Binary(op, a, b) => {
-                let (a, b) = (self.evaluate(a, known)?, self.evaluate(b, known)?);
-                match op {
-                    B::Add => a.wrapping_add(b),
-                    B::Subtract => a.wrapping_sub(b),
-                    B::Multiply => a.wrapping_mul(b),
-                    B::Divide => a.checked_div(b)?,
-                    B::Remainder => a.checked_rem(b)?,
-                    B::ShiftLeft => a.wrapping_shl(b as u32),
-                    B::ShiftRight => a.wrapping_shr(b as u32),
-                    B::BitAnd => a & b,
-                    B::BitOr => a | b,
-                    B::BitXor => a ^ b,
-                    B::And => i32::from(a != 0 && b != 0),
-                    B::Or => i32::from(a != 0 || b != 0),
-                    B::Equal => i32::from(a == b),
-                    B::NotEqual => i32::from(a != b),
-                    B::Less => i32::from(a < b),
-                    B::LessEqual => i32::from(a <= b),
-                    B::Greater => i32::from(a > b),
-                    B::GreaterEqual => i32::from(a >= b),
-                }
+                op.apply(self.evaluate(a, known)?, self.evaluate(b, known)?)?
             }
             ExprKind::Conditional(c, a, b) => {
                 let chosen = if self.evaluate(c, known)? != 0 { a } else { b };

@@ -24,6 +24,13 @@ impl Checker<'_> {
 
     /// One statement; `None` for a declaration that leaves nothing behind.
     fn statement(&mut self, statement: &ast::Stmt) -> Checked<Option<Stmt>> {
+        let labels = self.labels_of(statement);
+        self.body.started |= !matches!(statement.kind, ast::StmtKind::Declare(_));
+        let Some(kind) = self.statement_kind(statement)? else { return Ok(None) };
+        Ok(Some(Stmt { labels, kind, span: statement.span, text: statement.text.clone() }))
+    }
+
+    fn labels_of(&mut self, statement: &ast::Stmt) -> Vec<LabelName> {
         for label in &statement.labels {
             let name = &label.ident.name;
             let variable = match (self.body.find(name), self.globals.get(name)) {
@@ -38,14 +45,12 @@ impl Checker<'_> {
                 self.report(diagnostic);
             }
         }
-        let labels = statement
-            .labels
-            .iter()
-            .map(|label| LabelName { name: self.defined_label(label), span: label.ident.span })
-            .collect();
-        let span = statement.span;
-        self.body.started |= !matches!(statement.kind, ast::StmtKind::Declare(_));
-        let kind = match &statement.kind {
+        let name = |label| LabelName { name: self.defined_label(label), span: label.ident.span };
+        statement.labels.iter().map(name).collect()
+    }
+
+    fn statement_kind(&mut self, statement: &ast::Stmt) -> Checked<Option<StmtKind>> {
+        Ok(Some(match &statement.kind {
             ast::StmtKind::Condition(condition) => {
                 let condition = self.expression(condition)?;
                 if !matches!(condition.kind, ExprKind::Run { .. }) {
@@ -56,15 +61,7 @@ impl Checker<'_> {
             ast::StmtKind::Assign(target, value) if is_own_priority(target) => {
                 StmtKind::OwnPriority(self.expression(value)?)
             }
-            ast::StmtKind::Assign(target, value) => {
-                let place = self.target(target);
-                let value = self.expression(value);
-                let (place, value) = (place?, value?);
-                let is_field = place.path.iter().any(|s| matches!(s, Selector::Field(..)));
-                let transfer = if is_field { Transfer::InField } else { Transfer::Assigned };
-                self.check_fit(&place.ty, &value, transfer)?;
-                StmtKind::Assign(place, value)
-            }
+            ast::StmtKind::Assign(target, value) => self.assign(target, value)?,
             ast::StmtKind::Increment(target) => StmtKind::Increment(self.counter(target)?),
             ast::StmtKind::Decrement(target) => StmtKind::Decrement(self.counter(target)?),
             ast::StmtKind::Send { channel, sorted, values } => {
@@ -83,16 +80,7 @@ impl Checker<'_> {
             ast::StmtKind::Atomic(body) => StmtKind::Atomic(self.block(body)),
             ast::StmtKind::DStep(body) => StmtKind::DStep(self.block(body)),
             ast::StmtKind::Block(body) => StmtKind::Block(self.block(body)),
-            ast::StmtKind::Unless(main, escape) => {
-                let main = self.statement(main);
-                let escape = self.statement(escape);
-                match (main?, escape?) {
-                    (Some(main), Some(escape)) => {
-                        StmtKind::Unless { main: Box::new(main), escape: Box::new(escape) }
-                    }
-                    _ => return Ok(None),
-                }
-            }
+            ast::StmtKind::Unless(main, escape) => return self.unless(main, escape),
             ast::StmtKind::ForRange { variable, from, to, body } => {
                 let variable = self.counter(variable);
                 let from = self.expression(from);
@@ -109,15 +97,15 @@ impl Checker<'_> {
             }
             ast::StmtKind::Assert(condition) => StmtKind::Assert(self.expression(condition)?),
             ast::StmtKind::Printf { format, arguments } => {
-                let mut values = Vec::new();
-                for argument in arguments {
-                    values.push(self.expression(argument)?);
-                }
-                self.check_format(format, values.len(), span);
+                let values = arguments.iter().map(|argument| self.expression(argument));
+                let values = values.collect::<Checked<Vec<_>>>()?;
+                self.check_format(format, values.len(), statement.span);
                 StmtKind::Printf { format: format.to_string(), arguments: values }
             }
             ast::StmtKind::Printm(value) => StmtKind::Printm(self.expression(value)?),
-            ast::StmtKind::Code(code) => StmtKind::Code(self.fragment(code, false, span)?),
+            ast::StmtKind::Code(code) => {
+                StmtKind::Code(self.fragment(code, false, statement.span)?)
+            }
             ast::StmtKind::Else => StmtKind::Else,
             ast::StmtKind::ExclusiveReceive(channels) => {
                 StmtKind::ExclusiveReceive(self.exclusive(channels, Use::Receive)?)
@@ -137,8 +125,25 @@ impl Checker<'_> {
                 self.mtype_set(set.clone());
                 return Ok(None);
             }
-        };
-        Ok(Some(Stmt { labels, kind, span, text: statement.text.clone() }))
+        }))
+    }
+
+    fn assign(&mut self, target: &ast::Reference, value: &ast::Expr) -> Checked<StmtKind> {
+        let place = self.target(target);
+        let value = self.expression(value);
+        let (place, value) = (place?, value?);
+        let is_field = place.path.iter().any(|s| matches!(s, Selector::Field(..)));
+        let transfer = if is_field { Transfer::InField } else { Transfer::Assigned };
+        self.check_fit(&place.ty, &value, transfer)?;
+        Ok(StmtKind::Assign(place, value))
+    }
+
+    /// `None` if either is a declaration.
+    fn unless(&mut self, main: &ast::Stmt, escape: &ast::Stmt) -> Checked<Option<StmtKind>> {
+        let main = self.statement(main);
+        let escape = self.statement(escape);
+        let (Some(main), Some(escape)) = (main?, escape?) else { return Ok(None) };
+        Ok(Some(StmtKind::Unless { main: Box::new(main), escape: Box::new(escape) }))
     }
 
     /// The model's name of a label that stands here.

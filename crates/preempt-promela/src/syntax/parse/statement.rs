@@ -258,22 +258,7 @@ impl Parser<'_> {
                 self.expect(")")?;
                 Ok(StmtKind::SetPriority(process, value))
             }
-            "return" => {
-                self.bump();
-                let value = self.checked_expression()?;
-                match self.open_inlines.last().map(|open| open.target.clone()) {
-                    Some(Some(target)) => Ok(StmtKind::Assign(target, value)),
-                    // The value of an inline used as a plain statement goes nowhere.
-                    Some(None) => {
-                        Ok(StmtKind::Condition(Expr { kind: ExprKind::Const(1), span, height: 1 }))
-                    }
-                    None => Err(self.report(Diagnostic::error(
-                        codes::MISPLACED_RETURN,
-                        span,
-                        "`return` outside of any inline",
-                    ))),
-                }
-            }
+            "return" => self.return_statement(),
             "c_code" => {
                 self.bump();
                 Ok(StmtKind::Code(self.code()?))
@@ -283,6 +268,24 @@ impl Parser<'_> {
             _ if super::KEYWORDS.contains(&&*word) => self.condition(),
             _ if self.ahead(1).is("(") => Err(self.unknown_inline()),
             _ => self.starting_with_reference(),
+        }
+    }
+
+    /// `return` in an inline, as the assignment that its use asks for.
+    fn return_statement(&mut self) -> Parse<StmtKind> {
+        let span = self.span();
+        self.bump();
+        let value = self.checked_expression()?;
+        match self.open_inlines.last().map(|open| open.target.clone()) {
+            Some(Some(target)) => Ok(StmtKind::Assign(target, value)),
+            // The value of an inline used as a plain statement goes nowhere.
+            Some(None) => {
+                Ok(StmtKind::Condition(Expr { kind: ExprKind::Const(1), span, height: 1 }))
+            }
+            None => {
+                let message = "`return` outside of any inline";
+                Err(self.report(Diagnostic::error(codes::MISPLACED_RETURN, span, message)))
+            }
         }
     }
 

@@ -69,18 +69,8 @@ pub(crate) fn preprocess(
         this.define_from_command_line(key, value);
     }
     this.file(main, 0);
-    let end = this.sources.files[main.0 as usize].text.len() as u32;
-    let span = Span { file: main, start: end, end, expansion: None };
-    let mut tokens = this.output;
-    let macros = Macros { table: this.macros };
-    tokens.push(Token {
-        kind: Kind::End,
-        span,
-        starts_line: true,
-        after_space: true,
-        frozen: false,
-    });
-    Preprocessed { tokens, macros }
+    let macros = Macros { table: std::mem::take(&mut this.macros) };
+    Preprocessed { tokens: this.tokens_to_end(main), macros }
 }
 
 /// Expands a text given apart from the model (`--formula`) with the model's macros.
@@ -97,17 +87,7 @@ pub(crate) fn expand_text(
     let file = this.add_file(name, text.as_bytes().to_vec());
     let tokens = this.lex(file);
     this.expand_into_output(tokens);
-    let end = text.len() as u32;
-    let span = Span { file, start: end, end, expansion: None };
-    let mut tokens = this.output;
-    tokens.push(Token {
-        kind: Kind::End,
-        span,
-        starts_line: true,
-        after_space: true,
-        frozen: false,
-    });
-    tokens
+    this.tokens_to_end(file)
 }
 
 struct Preprocessor<'a> {
@@ -149,6 +129,16 @@ impl<'a> Preprocessor<'a> {
             expanded: 0,
             work: 0,
         }
+    }
+
+    /// The output, with an end that stands at the end of this file.
+    fn tokens_to_end(self, file: FileId) -> Vec<Token> {
+        let end = self.sources.files[file.0 as usize].text.len() as u32;
+        let span = Span { file, start: end, end, expansion: None };
+        let (starts_line, after_space, frozen) = (true, true, false);
+        let mut tokens = self.output;
+        tokens.push(Token { kind: Kind::End, span, starts_line, after_space, frozen });
+        tokens
     }
 
     fn error(&mut self, code: &'static str, span: Span, message: impl Into<String>) {
@@ -280,66 +270,8 @@ impl<'a> Preprocessor<'a> {
             return;
         };
         match &*word {
-            "if" => {
-                let value = active && self.condition(rest, span);
-                conditionals.push(Conditional {
-                    span,
-                    active: value,
-                    done: value || !active,
-                    seen_else: false,
-                });
-            }
-            "ifdef" | "ifndef" => {
-                let mut value = false;
-                if active {
-                    match rest.first().and_then(Token::name) {
-                        Some(name) => value = self.macros.contains_key(name) == (&*word == "ifdef"),
-                        None => self.error(
-                            codes::MALFORMED_DIRECTIVE,
-                            span,
-                            format!("`#{word}` needs a name"),
-                        ),
-                    }
-                }
-                conditionals.push(Conditional {
-                    span,
-                    active: value,
-                    done: value || !active,
-                    seen_else: false,
-                });
-            }
-            "elif" | "else" => {
-                let Some(mut current) = conditionals.pop() else {
-                    return self.error(
-                        codes::UNBALANCED_CONDITIONAL,
-                        span,
-                        format!("`#{word}` without an open `#if`"),
-                    );
-                };
-                if current.seen_else {
-                    self.error(
-                        codes::UNBALANCED_CONDITIONAL,
-                        span,
-                        format!("`#{word}` after `#else`"),
-                    );
-                }
-                let open_around = conditionals.iter().all(|c| c.active);
-                let value = open_around
-                    && !current.done
-                    && (&*word == "else" || self.condition(rest, span));
-                current.seen_else |= &*word == "else";
-                current.active = value;
-                current.done |= value;
-                conditionals.push(current);
-            }
-            "endif" => {
-                if conditionals.pop().is_none() {
-                    self.error(
-                        codes::UNBALANCED_CONDITIONAL,
-                        span,
-                        "`#endif` without an open `#if`",
-                    );
-                }
+            "if" | "ifdef" | "ifndef" | "elif" | "else" | "endif" => {
+                self.conditional(&word, rest, span, conditionals);
             }
             _ if !active => {}
             "define" => self.define(rest, span),
@@ -367,20 +299,71 @@ impl<'a> Preprocessor<'a> {
                 ));
             }
             "line" | "pragma" | "ident" => {}
-            other => {
-                const KNOWN: &[&str] = &[
-                    "define", "undef", "include", "if", "ifdef", "ifndef", "elif", "else", "endif",
-                    "error", "warning", "line", "pragma",
-                ];
-                let mut diagnostic = Diagnostic::error(
-                    codes::UNKNOWN_DIRECTIVE,
-                    first.span,
-                    format!("unknown directive `#{other}`"),
-                );
-                if let Some(near) = super::suggest::nearest(other, KNOWN.iter().copied()) {
-                    diagnostic = diagnostic.suggest(format!("did you mean `#{near}`?"));
+            unknown => self.unknown_directive(unknown, first.span),
+        }
+    }
+
+    fn unknown_directive(&mut self, word: &str, span: Span) {
+        const KNOWN: &[&str] = &[
+            "define", "undef", "include", "if", "ifdef", "ifndef", "elif", "else", "endif",
+            "error", "warning", "line", "pragma",
+        ];
+        let message = format!("unknown directive `#{word}`");
+        let mut diagnostic = Diagnostic::error(codes::UNKNOWN_DIRECTIVE, span, message);
+        if let Some(near) = super::suggest::nearest(word, KNOWN.iter().copied()) {
+            diagnostic = diagnostic.suggest(format!("did you mean `#{near}`?"));
+        }
+        self.findings.push(diagnostic);
+    }
+
+    /// Whether the macro that an `#ifdef` or `#ifndef` names is defined.
+    fn is_defined(&mut self, word: &str, rest: &[Token], span: Span) -> Option<bool> {
+        let Some(name) = rest.first().and_then(Token::name) else {
+            self.error(codes::MALFORMED_DIRECTIVE, span, format!("`#{word}` needs a name"));
+            return None;
+        };
+        Some(self.macros.contains_key(name))
+    }
+
+    /// A directive that opens, goes on with or closes a conditional.
+    fn conditional(
+        &mut self,
+        word: &str,
+        rest: &[Token],
+        span: Span,
+        conditionals: &mut Vec<Conditional>,
+    ) {
+        let code = codes::UNBALANCED_CONDITIONAL;
+        match word {
+            "elif" | "else" => {
+                let Some(mut current) = conditionals.pop() else {
+                    return self.error(code, span, format!("`#{word}` without an open `#if`"));
+                };
+                if current.seen_else {
+                    self.error(code, span, format!("`#{word}` after `#else`"));
                 }
-                self.findings.push(diagnostic);
+                let open_around = conditionals.iter().all(|c| c.active);
+                let value =
+                    open_around && !current.done && (word == "else" || self.condition(rest, span));
+                current.seen_else |= word == "else";
+                current.active = value;
+                current.done |= value;
+                conditionals.push(current);
+            }
+            "endif" => {
+                if conditionals.pop().is_none() {
+                    self.error(code, span, "`#endif` without an open `#if`");
+                }
+            }
+            opens => {
+                let around = conditionals.iter().all(|c| c.active);
+                let active = around
+                    && match opens {
+                        "if" => self.condition(rest, span),
+                        _ => self.is_defined(word, rest, span) == Some(word == "ifdef"),
+                    };
+                let done = active || !around;
+                conditionals.push(Conditional { span, active, done, seen_else: false });
             }
         }
     }

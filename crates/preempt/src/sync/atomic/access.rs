@@ -5,17 +5,22 @@ use preempt_explore::{Action, Operation, Order, Update};
 use std::panic::Location;
 use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Release};
 
+/// An atomic, with the value that it has when it is first used, and what its number is shown as.
+pub(super) struct Atomic<'a, F> {
+    pub(super) slot: &'a Slot,
+    pub(super) initial: F,
+    pub(super) shown: Option<Shown>,
+}
+
 /// Executes an operation if the caller runs under control.
 #[track_caller]
 pub(super) fn operate(
-    slot: &Slot,
-    value: impl FnOnce() -> u64,
+    atomic: Atomic<'_, impl FnOnce() -> u64>,
     action: Action,
-    first: u64,
-    second: u64,
+    (first, second): (u64, u64),
     orders: Orders,
-    shown: Option<Shown>,
 ) -> Option<u64> {
+    let Atomic { slot, initial, shown } = atomic;
     let runtime = slot.runtime()?;
     let site = Location::caller();
     let Orders { order, failure, may_fail } = orders;
@@ -24,7 +29,7 @@ pub(super) fn operate(
         let failure = if may_fail { Order::Relaxed } else { failure };
         rt::weaken(runtime, failure, false, site);
     }
-    let object = slot.object(runtime, value);
+    let object = slot.object(runtime, initial);
     rt::take_back(runtime, object);
     runtime.show(object, shown);
     if may_fail {
@@ -69,22 +74,19 @@ pub(super) fn order_of(order: Ordering) -> Order {
 /// As [`operate`], for numbers that may be addresses.
 #[track_caller]
 pub(super) fn operate_wide(
-    slot: &Slot,
-    value: impl FnOnce() -> u64,
+    atomic: Atomic<'_, impl FnOnce() -> u64>,
     action: Action,
-    first: u64,
-    second: u64,
-    order: Orders,
-    shown: Option<Shown>,
+    (first, second): (u64, u64),
+    orders: Orders,
 ) -> Option<u64> {
-    let runtime = slot.runtime()?;
+    let runtime = atomic.slot.runtime()?;
     let is_value =
         |a| matches!(a, Action::Store | Action::CompareExchange | Action::Update(Update::Swap, _));
-    let (first, second) = match action {
+    let operands = match action {
         action if is_value(action) => (rt::inward(runtime, first), rt::inward(runtime, second)),
         _ => (first, second),
     };
-    let result = operate(slot, value, action, first, second, order, shown)?;
+    let result = operate(atomic, action, operands, orders)?;
     Some(rt::outward(rt::current()?, result))
 }
 

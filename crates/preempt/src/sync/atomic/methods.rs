@@ -30,11 +30,11 @@ macro_rules! shared_methods {
                 second: u64,
                 order: Orders,
             ) -> Option<u64> {
-                let (value, shown) = (|| self.initial(), Self::SHOWN);
-                if Self::BITS == 64 {
-                    operate_wide(&self.slot, value, action, first, second, order, shown)
-                } else {
-                    operate(&self.slot, value, action, first, second, order, shown)
+                let (slot, initial, shown) = (&self.slot, || self.initial(), Self::SHOWN);
+                let atomic = Atomic { slot, initial, shown };
+                match Self::BITS {
+                    64 => operate_wide(atomic, action, (first, second), order),
+                    _ => operate(atomic, action, (first, second), order),
                 }
             }
 
