@@ -8,7 +8,7 @@ use super::layout::{Counter, Field, GROUP_WORDS, GROUPS, counter, field};
 use super::range::{FIRST_NUMBER, NEXT_NUMBER, locate};
 use super::{bounded, folded, monitor};
 use crate::execute::workspace::{HEADER, Workspace};
-use crate::generate::ptx::{Callee, TABLES, copy_text};
+use crate::generate::ptx::{COPY_REGISTERS, Callee, TABLES, copy_text};
 use preempt_core::engine::SuccessorHeader;
 use std::fmt::Write;
 use std::mem::offset_of;
@@ -60,10 +60,11 @@ impl Kernel<'_> {
         }
         text.push_str(
             "\t.reg .b64 block, arena, number, end, step, current, copies_at, headers, work, waiting, frame, wide, place, dead, table;\n\
-             \t.reg .b64 base, low, counters, taken, faults, header, copy, arrivals, atomic_steps, errors;\n\t.reg .b64 %d<20>;\n\
+             \t.reg .b64 base, low, counters, taken, faults, header, copy, arrivals, atomic_steps, errors;\n\
              \t.reg .b32 pid, alone, all, found, timeout, at, type, narrow, bits, alive, reach, flags, seek, result, transition, partner, depth, inner, nothing, length, counted;\n\
-             \t.reg .b32 %r<4>;\n\t.reg .pred test, %p<4>;\n",
+             \t.reg .pred test;\n",
         );
+        text.push_str(COPY_REGISTERS);
     }
 
     /// What the block of parameters says.
@@ -125,7 +126,7 @@ impl Kernel<'_> {
             text.push_str(&folded::unfolded("place", "narrow"));
         }
         let from = if self.folded { "leaves" } else { "place" };
-        text.push_str(&copy_text(from, "current", stride, (&mut 0, &mut 0, &mut 0)));
+        text.push_str(&copy_text(from, "current", stride, "LOAD"));
         if let Some(observed) = &self.observed {
             text.push_str(&observed.letter());
         }
@@ -230,7 +231,7 @@ impl Kernel<'_> {
                 "\tadd.s64 atomic_steps, atomic_steps, 1;\n\tsetp.ge.u32 test, depth, {waiting};\n\t@test bra $ASK;\n\
                  \tmul.wide.u32 wide, depth, {stride};\n\tadd.s64 place, waiting, wide;\n\tadd.s32 depth, depth, 1;"
             );
-            text.push_str(&copy_text("copy", "place", stride, (&mut 5, &mut 1, &mut 1)));
+            text.push_str(&copy_text("copy", "place", stride, "WAIT"));
             text.push_str("\tbra $HEADER;\n");
         } else {
             text.push_str("\tbra $ASK;\n");
@@ -319,7 +320,7 @@ impl Kernel<'_> {
                  \tsetp.gt.u32 test, inner, {MOST_INNER};\n\t@test bra $ASK;\n\
                  \tsub.s32 depth, depth, 1;\n\tmul.wide.u32 wide, depth, {stride};\n\tadd.s64 place, waiting, wide;"
             );
-            text.push_str(&copy_text("place", "current", stride, (&mut 10, &mut 2, &mut 2)));
+            text.push_str(&copy_text("place", "current", stride, "GO_ON"));
             if self.counts {
                 text.push_str(bounded::TAKE_MOVER);
             }
@@ -336,7 +337,7 @@ impl Kernel<'_> {
                 text.push_str(&locate("number", "place", stride, "AGAIN"));
             }
             let from = if self.folded { "leaves" } else { "place" };
-            text.push_str(&copy_text(from, "current", stride, (&mut 15, &mut 3, &mut 3)));
+            text.push_str(&copy_text(from, "current", stride, "AGAIN"));
             text.push_str("\tbra $MOVE;\n");
         }
     }

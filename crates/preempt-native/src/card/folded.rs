@@ -19,7 +19,7 @@ use super::layout::{
 };
 use super::range::{FIRST_NUMBER, NEXT_NUMBER, locate};
 use crate::generate::code::Parameter::{Address, Number};
-use crate::generate::ptx::{Callee, LOOP, call_text, copy_text};
+use crate::generate::ptx::{COPY_REGISTERS, Callee, LOOP, call_text, copy_text};
 use std::fmt::Write;
 
 /// So many slots are probed before the table counts as full.
@@ -135,8 +135,8 @@ pub(super) fn kernels(stride: u32) -> String {
         let _ = write!(
             text,
             "\n.visible .entry {kernel}(.param .u64 parameters)\n{{\n{}\
-             \t.reg .b64 block, arena, base, dead, number, end, step, first, staging, wide, place, low, root, there;\n\t.reg .b64 %d<20>;\n\
-             \t.reg .b32 narrow, bits, found;\n\t.reg .b32 %r<4>;\n\t.reg .pred test, %p<4>;\n\tld.param.u64 block, [parameters];\n\
+             \t.reg .b64 block, arena, base, dead, number, end, step, first, staging, wide, place, low, root, there;\n\
+             \t.reg .b32 narrow, bits, found;\n\t.reg .pred test;\n{COPY_REGISTERS}\tld.param.u64 block, [parameters];\n\
              \tld.global.b64 arena, [block+{}];\n\tld.global.b64 base, [block+{}];\n\tld.global.b64 dead, [block+{}];\n\
              \tld.global.b64 number, [block+{}];\n\tld.global.b64 end, [block+{}];\n\tld.global.b64 staging, [block+{}];\n\
              \tmov.b64 first, number;\n{}{FIRST_NUMBER}{NEXT_NUMBER}",
@@ -149,10 +149,9 @@ pub(super) fn kernels(stride: u32) -> String {
             field(Field::Staging),
             begin(stride),
         );
-        let registers = (&mut 0, &mut 0, &mut 0);
         if kernel == FOLD {
             text.push_str(&locate("number", "there", stride, "STATE"));
-            text.push_str(&copy_text("there", "leaves", stride, registers));
+            text.push_str(&copy_text("there", "leaves", stride, "WHOLE"));
             text.push_str("\tmov.b64 wide, 0;\n");
             let arguments = ["tree", "wide", "block"].map(String::from);
             text.push_str(&call_text(&fold(), &arguments, "found"));
@@ -168,7 +167,7 @@ pub(super) fn kernels(stride: u32) -> String {
                 text,
                 "\tsub.s64 wide, number, first;\n\tmul.lo.u64 wide, wide, {stride};\n\tadd.s64 place, staging, wide;\n"
             );
-            text.push_str(&copy_text("leaves", "place", stride, registers));
+            text.push_str(&copy_text("leaves", "place", stride, "WHOLE"));
         }
         text.push_str(
             "$SKIP:\n\tadd.s64 number, number, step;\n\tbra $STATE;\n$DONE:\n\tret;\n}\n",

@@ -12,8 +12,9 @@ use super::layout::{Counter, Field, ROOT_BYTES, counter, field};
 use super::monitor::Observed;
 use super::range::{FIRST_NUMBER, NEXT_NUMBER, locate};
 use super::{bounded, folded};
-use crate::generate::ptx::{ALIGNMENT, Callee, LOOP, call_text, copy_text};
+use crate::generate::ptx::{ALIGNMENT, BLOCK, COPY_REGISTERS, Callee, LOOP, call_text, copy_text};
 use std::fmt::Write;
+use std::ops::Range;
 
 /// What the kernel knows of a program.
 pub(super) struct Kernel<'a> {
@@ -99,16 +100,36 @@ impl Kernel<'_> {
             let _ = writeln!(text, "\tsetp.ne.u64 test, differs, 0;\n\t@test bra {unequal};");
             return;
         }
+        let differ = |text: &mut String, bytes: Range<u32>| {
+            text.push_str("\tmov.b64 differs, 0;\n");
+            for (piece, at) in bytes.clone().step_by(ALIGNMENT as usize).enumerate() {
+                let (a, b) = (2 * piece, 2 * piece + 1);
+                let _ = writeln!(
+                    text,
+                    "\tld.global.cg.v2.b64 {{other{a}, other{b}}}, [there+{at}];\n\
+                     \tld.v2.b64 {{part{a}, part{b}}}, [own+{at}];"
+                );
+            }
+            for word in 0..bytes.len() / 8 {
+                let _ = writeln!(
+                    text,
+                    "\txor.b64 other{word}, other{word}, part{word};\n\tor.b64 differs, differs, other{word};"
+                );
+            }
+            let _ = writeln!(text, "\tsetp.ne.u64 test, differs, 0;\n\t@test bra {unequal};");
+        };
+        let blocks = self.stride / BLOCK;
+        let _ =
+            writeln!(text, "\tmov.b64 own, state;\n\tmov.b32 left, {blocks};\n{label}:\n{LOOP}");
+        differ(text, 0..BLOCK);
         let _ = writeln!(
             text,
-            "\tmov.b64 own, state;\n\tmov.b32 left, {};\n{label}:\n{LOOP}\
-             \tld.global.cg.v2.b64 {{other0, other1}}, [there+0];\n\tld.v2.b64 {{low, high}}, [own+0];\n\
-             \txor.b64 other0, other0, low;\n\txor.b64 other1, other1, high;\n\tor.b64 differs, other0, other1;\n\
-             \tsetp.ne.u64 test, differs, 0;\n\t@test bra {unequal};\n\
-             \tadd.s64 there, there, {ALIGNMENT};\n\tadd.s64 own, own, {ALIGNMENT};\n\tsub.s32 left, left, 1;\n\
-             \tsetp.ne.s32 test, left, 0;\n\t@test bra {label};",
-            self.stride / ALIGNMENT
+            "\tadd.s64 there, there, {BLOCK};\n\tadd.s64 own, own, {BLOCK};\n\tsub.s32 left, left, 1;\n\
+             \tsetp.ne.s32 test, left, 0;\n\t@test bra {label};"
         );
+        if self.stride % BLOCK != 0 {
+            differ(text, 0..self.stride % BLOCK);
+        }
     }
 
     /// Reads the state, into registers if it is short, and hashes it.
@@ -123,17 +144,22 @@ impl Kernel<'_> {
                 mix(text, &format!("s{word}"));
             }
         } else {
+            let read = |text: &mut String, bytes: Range<u32>| {
+                for (piece, at) in bytes.clone().step_by(ALIGNMENT as usize).enumerate() {
+                    let (a, b) = (2 * piece, 2 * piece + 1);
+                    let _ = writeln!(text, "\tld.v2.b64 {{part{a}, part{b}}}, [own+{at}];");
+                }
+                (0..bytes.len() / 8).for_each(|word| mix(text, &format!("part{word}")));
+            };
+            let blocks = self.stride / BLOCK;
+            let _ =
+                writeln!(text, "\tmov.b64 own, state;\n\tmov.b32 left, {blocks};\n$HASH:\n{LOOP}");
+            read(text, 0..BLOCK);
             let _ = writeln!(
                 text,
-                "\tmov.b64 own, state;\n\tmov.b32 left, {};\n$HASH:\n{LOOP}\tld.v2.b64 {{other0, other1}}, [own+0];",
-                self.stride / ALIGNMENT
+                "\tadd.s64 own, own, {BLOCK};\n\tsub.s32 left, left, 1;\n\tsetp.ne.s32 test, left, 0;\n\t@test bra $HASH;"
             );
-            mix(text, "other0");
-            mix(text, "other1");
-            let _ = writeln!(
-                text,
-                "\tadd.s64 own, own, {ALIGNMENT};\n\tsub.s32 left, left, 1;\n\tsetp.ne.s32 test, left, 0;\n\t@test bra $HASH;"
-            );
+            read(text, 0..self.stride % BLOCK);
         }
         mix(text, "factor");
     }
@@ -141,7 +167,7 @@ impl Kernel<'_> {
     /// Folds the state, whose root then is in `root`; leads to `$END` where there is no room for a node, which is noted.
     fn fold(&self, text: &mut String) {
         text.push_str(&folded::begin(self.stride));
-        text.push_str(&copy_text("state", "leaves", self.stride, (&mut 0, &mut 0, &mut 0)));
+        text.push_str(&copy_text("state", "leaves", self.stride, "FOLD"));
         text.push_str(&call_text(
             &folded::fold(),
             &["tree", "like", "block"].map(String::from),
@@ -169,13 +195,7 @@ impl Kernel<'_> {
             }
             return;
         }
-        let _ = writeln!(
-            text,
-            "\tmov.b64 own, state;\n\tmov.b32 left, {};\n$WRITE:\n{LOOP}\tld.v2.b64 {{other0, other1}}, [own+0];\n\
-             \tst.global.v2.b64 [there+0], {{other0, other1}};\n\tadd.s64 own, own, {ALIGNMENT};\n\
-             \tadd.s64 there, there, {ALIGNMENT};\n\tsub.s32 left, left, 1;\n\tsetp.ne.s32 test, left, 0;\n\t@test bra $WRITE;",
-            self.stride / ALIGNMENT
-        );
+        text.push_str(&copy_text("state", "there", self.stride, "WRITE"));
     }
 
     /// `(state, block, seek, origin) -> nothing`: inserts a state, or compares it with the one that is looked for, whose
@@ -184,13 +204,14 @@ impl Kernel<'_> {
     pub(super) fn insert(&self, callee: &Callee) -> String {
         let mut text = crate::generate::ptx::heading(callee);
         text.push_str("\n{\n");
+        text.push_str(COPY_REGISTERS);
         if self.words() <= UNROLLED {
             for word in 0..self.words() {
                 let _ = writeln!(text, "\t.reg .b64 s{word};");
             }
         }
         text.push_str(
-            "\t.reg .b64 state, block, hash, low, high, factor, differs, other0, other1, own, there;\n\
+            "\t.reg .b64 state, block, hash, low, high, factor, differs, other<8>, part<8>, own, there;\n\
              \t.reg .b64 arena, base, index, mask, tag, slot, entry, known, number, place, counters, wide, capacity, mine, origin;\n\
              \t.reg .b32 has_number, probes, active, lane, leader, ahead, bit, seek, narrow, left;\n\t.reg .pred test, is_leader;\n\
              \tld.param.b64 state, [p0];\n\tld.param.b64 block, [p1];\n\tld.param.b32 seek, [p2];\n\tld.param.b64 origin, [p3];\n",
@@ -202,10 +223,7 @@ impl Kernel<'_> {
         if self.folded {
             text.push_str(&folded::declare(self.stride));
             let tree = 4 + u32::from(self.counts);
-            let _ = writeln!(
-                text,
-                "\t.reg .b64 like, root, %d<4>;\n\t.reg .b32 %r<1>;\n\t.reg .pred %p<1>;\n\tld.param.b64 like, [p{tree}];"
-            );
+            let _ = writeln!(text, "\t.reg .b64 like, root;\n\tld.param.b64 like, [p{tree}];");
         }
         self.hash(&mut text);
         let _ = writeln!(
@@ -307,7 +325,7 @@ impl Kernel<'_> {
         }
         let _ = writeln!(
             text,
-            "\t.reg .b64 state, block, hash, low, high, factor, other0, other1, own, arena, base, index, mask, dead;\n\
+            "\t.reg .b64 state, block, hash, low, high, factor, part<8>, own, arena, base, index, mask, dead;\n\
              \t.reg .b64 number, end, step, wide, place, slot, entry, mine;\n\t.reg .b32 narrow, bits, left;\n\t.reg .pred test;\n\
              \tld.param.u64 block, [parameters];\n\
              \tld.global.b64 arena, [block+{}];\n\tld.global.b64 index, [block+{}];\n\tld.global.b64 mask, [block+{}];\n\

@@ -7,6 +7,7 @@
 use super::code::{Arithmetic, Block, Code, Compare, Memory, Parameter, Register, Value};
 use super::dead_blocks::reachable;
 use std::fmt::Write;
+use std::ops::Range;
 
 /// A function that other functions of a module call.
 #[derive(Clone, Debug)]
@@ -63,6 +64,8 @@ pub(crate) struct Text<'m> {
     numbers: u32,
     addresses: u32,
     conditions: u32,
+    /// Copies of states, so far.
+    copies: u32,
     result: Parameter,
 }
 
@@ -81,6 +84,7 @@ pub(crate) fn function(
         numbers: 0,
         addresses: 0,
         conditions: 0,
+        copies: 0,
         result: callee.result,
     };
     let mut parameters = Vec::new();
@@ -96,7 +100,7 @@ pub(crate) fn function(
     let mut whole = heading(callee);
     let _ = write!(
         whole,
-        "\n{{\n\t.reg .b32 %r<{}>;\n\t.reg .b64 %d<{}>;\n\t.reg .pred %p<{}>;\n{}}}\n\n",
+        "\n{{\n\t.reg .b32 %r<{}>;\n\t.reg .b64 %d<{}>;\n\t.reg .pred %p<{}>;\n{COPY_REGISTERS}{}}}\n\n",
         text.numbers + 1,
         text.addresses + 1,
         text.conditions + 1,
@@ -384,13 +388,9 @@ impl Code for Text<'_> {
             self.body.push_str(&call);
             return;
         }
-        let body = copy_text(
-            &from,
-            &to,
-            self.module.stride,
-            (&mut self.addresses, &mut self.conditions, &mut self.numbers),
-        );
-        self.body.push_str(&body);
+        self.copies += 1;
+        let name = format!("B{}", self.copies);
+        self.body.push_str(&copy_text(&from, &to, self.module.stride, &name));
     }
 
     fn move_bytes(&mut self, base: Value, from: u32, to: u32, length: u32) {
@@ -551,42 +551,48 @@ pub(crate) fn call_text(callee: &Callee, arguments: &[String], result: &str) -> 
 /// Most bytes that are copied without a loop.
 const UNROLLED: u32 = 256;
 
+/// So many bytes are read before anything is done with any of them: a thread waits once for them, and not for each piece.
+pub(crate) const BLOCK: u32 = 64;
+
 /// Stands behind the label of a loop. The assembler (12.9, and the driver 580) unrolls a loop over 26 to 29 pieces of a state
 /// without asking whether anything is left, and writes on behind the state: loops count down and are not unrolled.
 pub(crate) const LOOP: &str = "\t.pragma \"nounroll\";\n";
 
-/// Copies so many bytes, a multiple of [`ALIGNMENT`]; takes registers by counting on, of addresses, conditions and numbers.
-pub(crate) fn copy_text(
-    from: &str,
-    to: &str,
-    bytes: u32,
-    (addresses, conditions, numbers): (&mut u32, &mut u32, &mut u32),
-) -> String {
+/// What [`copy_text`] needs in a function.
+pub(crate) const COPY_REGISTERS: &str =
+    "\t.reg .b64 copied<8>, copy_from, copy_to;\n\t.reg .b32 copy_left;\n\t.reg .pred copy_more;\n";
+
+/// Copies so many bytes, a multiple of [`ALIGNMENT`], to where none of them lies; `name` tells the labels of one place from those
+/// of another.
+pub(crate) fn copy_text(from: &str, to: &str, bytes: u32, name: &str) -> String {
     let mut text = String::new();
-    let low = *addresses;
-    *addresses += 2;
-    let pair = format!("{{%d{low}, %d{}}}", low + 1);
     if bytes <= UNROLLED {
-        for at in (0..bytes).step_by(ALIGNMENT as usize) {
-            let _ = writeln!(
-                text,
-                "\tld.v2.b64 {pair}, [{from}+{at}];\n\tst.v2.b64 [{to}+{at}], {pair};"
-            );
+        for at in (0..bytes).step_by(BLOCK as usize) {
+            copy_block(&mut text, from, to, at..bytes.min(at + BLOCK));
         }
         return text;
     }
-    let (source, target) = (*addresses, *addresses + 1);
-    *addresses += 2;
-    let (condition, left) = (*conditions, *numbers);
-    *conditions += 1;
-    *numbers += 1;
     let _ = writeln!(
         text,
-        "\tmov.b64 %d{source}, {from};\n\tmov.b64 %d{target}, {to};\n\tmov.b32 %r{left}, {};\n\
-         $C{source}:\n{LOOP}\tld.v2.b64 {pair}, [%d{source}+0];\n\tst.v2.b64 [%d{target}+0], {pair};\n\
-         \tadd.s64 %d{source}, %d{source}, {ALIGNMENT};\n\tadd.s64 %d{target}, %d{target}, {ALIGNMENT};\n\
-         \tsub.s32 %r{left}, %r{left}, 1;\n\tsetp.ne.s32 %p{condition}, %r{left}, 0;\n\t@%p{condition} bra $C{source};",
-        bytes / ALIGNMENT
+        "\tmov.b64 copy_from, {from};\n\tmov.b64 copy_to, {to};\n\tmov.b32 copy_left, {};\n${name}_COPY:\n{LOOP}",
+        bytes / BLOCK
     );
+    copy_block(&mut text, "copy_from", "copy_to", 0..BLOCK);
+    let _ = writeln!(
+        text,
+        "\tadd.s64 copy_from, copy_from, {BLOCK};\n\tadd.s64 copy_to, copy_to, {BLOCK};\n\tsub.s32 copy_left, copy_left, 1;\n\
+         \tsetp.ne.s32 copy_more, copy_left, 0;\n\t@copy_more bra ${name}_COPY;"
+    );
+    copy_block(&mut text, "copy_from", "copy_to", 0..bytes % BLOCK);
     text
+}
+
+fn copy_block(text: &mut String, from: &str, to: &str, bytes: Range<u32>) {
+    let pair = |piece: usize| format!("{{copied{}, copied{}}}", 2 * piece, 2 * piece + 1);
+    for (piece, at) in bytes.clone().step_by(ALIGNMENT as usize).enumerate() {
+        let _ = writeln!(text, "\tld.v2.b64 {}, [{from}+{at}];", pair(piece));
+    }
+    for (piece, at) in bytes.step_by(ALIGNMENT as usize).enumerate() {
+        let _ = writeln!(text, "\tst.v2.b64 [{to}+{at}], {};", pair(piece));
+    }
 }
