@@ -127,7 +127,7 @@ impl Kernel<'_> {
             "\tadd.s64 there, there, {BLOCK};\n\tadd.s64 own, own, {BLOCK};\n\tsub.s32 left, left, 1;\n\
              \tsetp.ne.s32 test, left, 0;\n\t@test bra {label};"
         );
-        if self.stride % BLOCK != 0 {
+        if !self.stride.is_multiple_of(BLOCK) {
             differ(text, 0..self.stride % BLOCK);
         }
     }
