@@ -3,10 +3,11 @@
 //! A thread takes every so many-th state of a range, and expands one process after the other. Successors in the middle of an
 //! indivisible sequence wait, and are expanded before the next state is taken.
 
+use super::bounded;
 use super::kernel::Kernel;
 use super::layout::{Counter, Field, GROUP_WORDS, GROUPS, counter, field};
+use super::monitor;
 use super::range::{FIRST_NUMBER, NEXT_NUMBER, locate};
-use super::{bounded, folded, monitor};
 use crate::execute::workspace::{HEADER, Workspace};
 use crate::generate::ptx::{COPY_REGISTERS, Callee, TABLES, copy_text};
 use preempt_core::engine::SuccessorHeader;
@@ -54,9 +55,6 @@ impl Kernel<'_> {
         }
         if self.observed.is_some() {
             text.push_str(monitor::REGISTERS);
-        }
-        if self.folded {
-            text.push_str(&folded::declare(stride));
         }
         text.push_str(
             "\t.reg .b64 block, arena, number, end, step, current, copies_at, headers, work, waiting, frame, wide, place, dead, table;\n\
@@ -108,9 +106,6 @@ impl Kernel<'_> {
         if self.counts {
             text.push_str(&bounded::parameters());
         }
-        if self.folded {
-            text.push_str(&folded::begin(stride));
-        }
     }
 
     /// The next state of the level, and the next move of a property beside it.
@@ -121,12 +116,8 @@ impl Kernel<'_> {
             text.push_str(&bounded::is_open());
         }
         text.push_str("\tmov.b32 depth, 0;\n\tmov.b32 inner, 0;\n");
-        text.push_str(&locate("number", "place", self.element(), "LOAD"));
-        if self.folded {
-            text.push_str(&folded::unfolded("place", "narrow"));
-        }
-        let from = if self.folded { "leaves" } else { "place" };
-        text.push_str(&copy_text(from, "current", stride, "LOAD"));
+        text.push_str(&locate("number", "place", stride, "LOAD"));
+        text.push_str(&copy_text("place", "current", stride, "LOAD"));
         if let Some(observed) = &self.observed {
             text.push_str(&observed.letter());
         }
@@ -329,16 +320,8 @@ impl Kernel<'_> {
             let _ = writeln!(text, "\tbra {end};");
         }
         if let Some(observed) = &self.observed {
-            text.push_str(&observed.further_moves());
-            if self.counts {
-                text.push_str(bounded::FILTER);
-            }
-            if !self.folded {
-                text.push_str(&locate("number", "place", stride, "AGAIN"));
-            }
-            let from = if self.folded { "leaves" } else { "place" };
-            text.push_str(&copy_text(from, "current", stride, "AGAIN"));
-            text.push_str("\tbra $MOVE;\n");
+            let before = if self.counts { bounded::FILTER } else { "" };
+            text.push_str(&observed.further_moves(before));
         }
     }
 }
