@@ -3,7 +3,6 @@
 
 use crate::device::{Device, Trouble};
 use libloading::Library;
-use preempt_native::card::BLOCK_THREADS;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::ptr::null_mut;
@@ -11,6 +10,8 @@ use std::ptr::null_mut;
 /// The driver's library.
 const LIBRARY: &str = "libcuda.so.1";
 
+/// Threads of a block.
+const BLOCK: u32 = 128;
 /// Blocks for each multiprocessor: threads beyond take the next states of a level.
 const BLOCKS_EACH: u32 = 16;
 /// The number of the attribute that counts multiprocessors.
@@ -251,8 +252,7 @@ impl Device for Driver {
                 function
             }
         };
-        let blocks =
-            threads.div_ceil(u64::from(BLOCK_THREADS)).clamp(1, u64::from(self.blocks)) as u32;
+        let blocks = threads.div_ceil(u64::from(BLOCK)).clamp(1, u64::from(self.blocks)) as u32;
         let mut value = parameter;
         let mut parameters: [*mut c_void; 1] = [(&raw mut value).cast()];
         // SAFETY: the kernel has one parameter of eight bytes, which lives until the launch is over.
@@ -262,7 +262,7 @@ impl Device for Driver {
                 blocks,
                 1,
                 1,
-                BLOCK_THREADS,
+                BLOCK,
                 1,
                 1,
                 0,

@@ -5,7 +5,7 @@
 
 use super::bounded;
 use super::kernel::Kernel;
-use super::layout::{BLOCK_THREADS, Counter, Field, GROUP_WORDS, GROUPS, counter, field};
+use super::layout::{Counter, Field, GROUP_WORDS, GROUPS, counter, field};
 use super::monitor;
 use super::range::{FIRST_NUMBER, NEXT_NUMBER, locate};
 use crate::execute::workspace::{HEADER, Workspace};
@@ -14,9 +14,6 @@ use preempt_core::engine::SuccessorHeader;
 use std::fmt::Write;
 use std::mem::offset_of;
 
-/// So many blocks lie on a multiprocessor at a time, which leaves each thread 64 registers: while one waits for memory others go on. Without
-/// this the assembler takes 78, and six blocks have room.
-const RESIDENT_BLOCKS: u32 = 8;
 /// So many steps inside indivisible sequences behind one state are taken on a card; more are left to the processor, which
 /// notices circles.
 const MOST_INNER: u32 = 1 << 12;
@@ -43,7 +40,7 @@ impl Kernel<'_> {
         let Kernel { stride, most_headers, growth, most_waiting: waiting, .. } = *self;
         let _ = write!(
             text,
-            ".visible .entry expand(.param .u64 parameters)\n.maxntid {BLOCK_THREADS}, 1, 1\n.minnctapersm {RESIDENT_BLOCKS}\n{{\n\
+            ".visible .entry expand(.param .u64 parameters)\n{{\n\
              \t.local .align 16 .b8 current_bytes[{stride}];\n\t.local .align 16 .b8 copies[{}];\n\
              \t.local .align 16 .b8 header_bytes[{}];\n\t.local .align 16 .b8 work_bytes[{}];\n",
             (most_headers + 1) * stride + growth + 64,

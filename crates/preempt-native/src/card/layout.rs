@@ -96,9 +96,6 @@ pub const GROUP_WORDS: usize = 4;
 /// Words of all counters.
 pub const COUNTERS: usize = Counter::Groups as usize + GROUPS * GROUP_WORDS;
 
-/// Threads of a block.
-pub const BLOCK_THREADS: u32 = 128;
-
 /// The name of the kernel that expands a level.
 pub const EXPAND: &str = "expand";
 /// The name of the kernel that ends a round for a range of states.
