@@ -106,7 +106,7 @@ pub(crate) struct Builder<'p> {
 /// How many variables of each width the frames below use.
 type Usage = HashMap<u8, usize>;
 
-/// A function whose body becomes part of a procedure.
+/// A call of a function, with the body made part of the procedure that calls it.
 struct Activation {
     function: FunctionId,
     /// The variables that stand for those of its frame.

@@ -283,7 +283,7 @@ impl Forward {
         self.enter_again(session, (node, state), moves, cost, |_, _, _| true)
     }
 
-    /// Takes the wanted moves of a node that was expanded before, and whose state was made again.
+    /// Takes the wanted moves of a node that was expanded before. Its state was made again.
     fn enter_again<P: Program>(
         &mut self,
         session: &mut Session<'_, P>,

@@ -21,7 +21,7 @@ pub(crate) enum Purpose {
     Expand,
 }
 
-/// The process whose moves are asked for, with what it is asked with, and where to go if they cannot be told.
+/// A process that is asked for its moves, what it is asked with, and where to go if it cannot tell them.
 #[derive(Clone, Copy)]
 struct Caller {
     process: Process,
