@@ -292,7 +292,8 @@ init { atomic { run child(0); run child(1) }; n = 7 }";
 /// States of any length are hashed, compared, copied and written in another way each.
 #[test]
 fn long_states_are_whole() {
-    for ints in [1, 7, 26, 30, 60, 70, 150] {
+    // Blocks of 64 bytes, and each remainder of one, in loops and without.
+    for ints in [1, 7, 26, 30, 34, 38, 42, 46, 60, 66, 70, 74, 150] {
         let source = format!(
             "int far[{ints}]; short odd; byte i; active [2] proctype p() {{ byte j; \
              do :: far[i] = far[i] + 70000; odd = odd - 300; i = (i + 1) % {ints}; j++; if :: j > 2 -> break :: else fi od; \
