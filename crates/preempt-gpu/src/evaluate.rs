@@ -3,7 +3,8 @@
 //! It knows the instructions that the kernels use and no others. Threads are executed one instruction at a time; after
 //! an access to global memory another one goes on, by a random choice from a seed, so that the races for slots and
 //! numbers come out in many ways. An access that is not aligned, or outside of what was allocated, ends the test, and memory
-//! that was not written holds no zeros.
+//! that was not written holds no zeros. The threads of a block are one warp: a vote waits for all of them, and ends the test if they are not
+//! all at the same one.
 
 use crate::device::{Device, Trouble};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -39,7 +40,8 @@ enum Operand {
 
 #[derive(Clone, Debug)]
 struct Instruction {
-    guard: Option<usize>,
+    /// A register, and whether it has to hold.
+    guard: Option<(usize, bool)>,
     name: String,
     operands: Vec<Operand>,
 }
@@ -69,6 +71,19 @@ struct Thread {
     frames: Vec<Frame>,
     local: Vec<u8>,
     specials: [u64; 5],
+    /// What it says in the vote at which it waits for its warp.
+    vote: Option<bool>,
+}
+
+impl Thread {
+    /// The function and the place in it where it is.
+    fn place(&self) -> (usize, usize) {
+        self.frames.last().map_or((usize::MAX, 0), |frame| (frame.function, frame.at))
+    }
+
+    fn warp(&self) -> u64 {
+        self.specials[2]
+    }
 }
 
 /// A card that is none.
@@ -198,7 +213,8 @@ impl Evaluator {
         let (guard, line) = match line.strip_prefix('@') {
             Some(rest) => {
                 let (guard, rest) = rest.split_once(' ').expect("a guard");
-                (Some(function.registers[guard]), rest)
+                let name = guard.trim_start_matches('!');
+                (Some((function.registers[name], name == guard)), rest)
             }
             None => (None, line),
         };
@@ -296,7 +312,8 @@ impl Evaluator {
         let function = frame.function;
         let instruction = self.functions[function].code[frame.at].clone();
         frame.at += 1;
-        if instruction.guard.is_some_and(|guard| frame.registers[guard] == 0) {
+        let holds = |guard: usize| frame.registers[guard] != 0;
+        if instruction.guard.is_some_and(|(guard, expected)| holds(guard) != expected) {
             return false;
         }
         let operands = &instruction.operands;
@@ -420,6 +437,10 @@ impl Evaluator {
                 return true;
             }
             "membar" => {}
+            "vote" => {
+                thread.vote = Some(value(frame, &specials, 1) != 0);
+                return true;
+            }
             "activemask" => frame.registers[target(operands)] = 1 << specials[4],
             "shfl" => frame.registers[target(operands)] = value(frame, &specials, 1),
             "setp" => {
@@ -488,6 +509,29 @@ impl Evaluator {
             }
         }
         false
+    }
+}
+
+impl Evaluator {
+    /// Ends the vote of a warp if all its threads take part.
+    fn count_votes(&self, running: &mut [Thread], warp: u64) {
+        let members = || running.iter().filter(|thread| thread.warp() == warp);
+        if members().any(|thread| thread.vote.is_none()) {
+            return;
+        }
+        let place = members().next().map(Thread::place);
+        assert!(
+            members().all(|thread| Some(thread.place()) == place),
+            "they are at different votes"
+        );
+        let any = members().any(|thread| thread.vote == Some(true));
+        for thread in running.iter_mut().filter(|thread| thread.warp() == warp) {
+            let frame = thread.frames.last_mut().expect("a frame");
+            let vote = &self.functions[frame.function].code[frame.at - 1];
+            let Operand::Register(target) = vote.operands[0] else { panic!("no target") };
+            frame.registers[target] = u64::from(any);
+            thread.vote = None;
+        }
     }
 }
 
@@ -573,17 +617,22 @@ impl Device for Evaluator {
                 }],
                 local: vec![POISON; local],
                 specials: [number % BLOCK, BLOCK, number / BLOCK, blocks, number % BLOCK],
+                vote: None,
             })
             .collect();
         while !running.is_empty() {
             let chosen = (self.random() % running.len() as u64) as usize;
             let mut accesses = 1 + self.random() % 4;
             let mut thread = running.swap_remove(chosen);
-            while accesses > 0 && !thread.frames.is_empty() {
+            while accesses > 0 && !thread.frames.is_empty() && thread.vote.is_none() {
                 accesses -= u64::from(self.step(&mut thread));
             }
+            let (warp, votes) = (thread.warp(), thread.vote.is_some());
             if !thread.frames.is_empty() {
                 running.push(thread);
+            }
+            if votes {
+                self.count_votes(&mut running, warp);
             }
         }
         Ok(())

@@ -112,13 +112,13 @@ pub(super) fn decide() -> String {
 pub(super) const IS_DUE: &str = "\tsetp.eq.s32 test, filtered, 0;\n\t@test bra $DUE;\n\
     \tshr.u64 wide, due, pid;\n\tand.b64 wide, wide, 1;\n\tsetp.ne.u64 test, wide, 0;\n\t@test bra $DUE;\n\
     \tshr.u64 wide, ran, pid;\n\tand.b64 wide, wide, 1;\n\tcvt.u32.u64 narrow, wide;\n\tadd.s32 all, all, narrow;\n\
-    \tbra $NEXT_PROCESS;\n$DUE:\n";
+    \tbra $HEADER;\n$DUE:\n";
 
 /// Notes that a process that had to wait has steps. To know this may be all that is wanted.
 pub(super) fn note_left() -> String {
     format!(
         "\tsetp.eq.s32 test, found, 0;\n\t@test bra $HEADER;\n\tsetp.eq.s32 test, rest, 0;\n\t@test bra $HEADER;\n\
-         \tmov.b64 wide, 1;\n\tst.global.b64 [counters+{}], wide;\n\tsetp.ne.s32 test, peek, 0;\n\t@test bra $SKIP;\n",
+         \tmov.b64 wide, 1;\n\tst.global.b64 [counters+{}], wide;\n\tsetp.ne.s32 test, peek, 0;\n\t@test bra $OVER_AT_PROCESS;\n",
         counter(Counter::Left)
     )
 }

@@ -2,6 +2,14 @@
 //!
 //! A thread takes every so many-th state of a range, and expands one process after the other. Successors in the middle of an
 //! indivisible sequence wait, and are expanded before the next state is taken.
+//!
+//! Thirty-two threads, a *warp*, share one instruction pointer as long as they take the same way. So all of them go through the
+//! loops together: over states, rounds, processes and successors. At the head of each loop they vote whether any of them has something
+//! to do there ([`together`]); those that have not pass over the body and wait at its end. Thus most threads of a warp compute the
+//! successors of their processes at the same time, and insert them at the same time, which is most of the work.
+//!
+//! **Invariant:** every thread of a warp takes part in every vote, in the same order. So nothing leads out of a loop but its head: a thread
+//! that is done with a state says that it has no more rounds, processes and successors.
 
 use super::bounded;
 use super::kernel::Kernel;
@@ -31,6 +39,7 @@ impl Kernel<'_> {
         self.end_round(&mut text, insert);
         self.judge_end(&mut text);
         self.next_item(&mut text);
+        leave(&mut text);
         finish(&mut text);
         text
     }
@@ -59,8 +68,8 @@ impl Kernel<'_> {
         text.push_str(
             "\t.reg .b64 block, arena, number, end, step, current, copies_at, headers, work, waiting, frame, wide, place, dead, table;\n\
              \t.reg .b64 base, low, counters, taken, faults, header, copy, arrivals, atomic_steps, errors;\n\
-             \t.reg .b32 pid, alone, all, found, timeout, at, type, narrow, bits, alive, reach, flags, seek, result, transition, partner, depth, inner, nothing, length, counted;\n\
-             \t.reg .pred test;\n",
+             \t.reg .b32 pid, alone, all, found, timeout, at, type, narrow, bits, alive, reach, flags, seek, result, transition, partner, depth, inner, nothing, length, counted, working, processes, arrives;\n\
+             \t.reg .pred test, busy, any;\n",
         );
         text.push_str(COPY_REGISTERS);
     }
@@ -115,7 +124,12 @@ impl Kernel<'_> {
         if self.counts {
             text.push_str(&bounded::is_open());
         }
-        text.push_str("\tmov.b32 depth, 0;\n\tmov.b32 inner, 0;\n");
+        text.push_str(
+            "\tmov.b32 working, 1;\n\tbra $CHOSEN;\n$SKIP:\n\tadd.s64 number, number, step;\n\tbra $STATE;\n\
+             $DONE:\n\tmov.b32 working, 0;\n$CHOSEN:\n\tsetp.ne.s32 busy, working, 0;\n",
+        );
+        text.push_str(&together("$FINISH", "$ITEM"));
+        text.push_str("\tmov.b32 depth, 0;\n\tmov.b32 inner, 0;\n\tmov.b32 timeout, 0;\n");
         text.push_str(&locate("number", "place", stride, "LOAD"));
         text.push_str(&copy_text("place", "current", stride, "LOAD"));
         if let Some(observed) = &self.observed {
@@ -145,12 +159,14 @@ impl Kernel<'_> {
         let Kernel { globals_end, .. } = *self;
         let _ = writeln!(
             text,
-            "$ITEM:\n\tld.u8 alone, [current+0];\n\tmov.b32 all, 0;\n\tmov.b32 timeout, 0;\n\
-             $ROUND:\n\tmov.b32 pid, 0;\n\tmov.b32 at, {globals_end};\n\
-             $PROCESS:\n\tld.u8 alive, [current+1];\n\tsetp.ge.u32 test, pid, alive;\n\t@test bra $ROUND_END;\n\
+            "$ITEM:\n\tmov.b32 pid, 0;\n\tmov.b32 all, 0;\n\tmov.b32 processes, 0;\n\tsetp.ne.s32 busy, working, 0;\n{}\
+             \tld.u8 alone, [current+0];\n\tld.u8 processes, [current+1];\n\tmov.b32 at, {globals_end};\n\
+             $PROCESS:\n\tmov.b32 found, 0;\n\tmov.b32 reach, 0;\n\tsetp.lt.u32 busy, pid, processes;\n{}\
              \tcvt.u64.u32 wide, at;\n\tadd.s64 frame, current, wide;\n\tld.u8 type, [frame+0];\n\
-             \tsetp.eq.s32 test, alone, 0;\n\t@test bra $EXPAND;\n\tadd.s32 narrow, pid, 1;\n\tsetp.ne.s32 test, narrow, alone;\n\t@test bra $NEXT_PROCESS;\n\
-             $EXPAND:"
+             \tsetp.eq.s32 test, alone, 0;\n\t@test bra $EXPAND;\n\tadd.s32 narrow, pid, 1;\n\tsetp.ne.s32 test, narrow, alone;\n\t@test bra $HEADER;\n\
+             $EXPAND:",
+            together("$NEXT_STATE", "$PROCESS"),
+            together("$ROUND_END", "$HEADER"),
         );
         if self.counts {
             text.push_str(bounded::IS_DUE);
@@ -158,7 +174,7 @@ impl Kernel<'_> {
         let _ = writeln!(text, "\tst.b64 [work+{}], copies_at;", Workspace::OUT);
         self.dispatch(text, "TYPE");
         text.push_str(
-            "\tsetp.lt.s32 test, found, 0;\n\t@test bra $ASK;\n\tadd.s32 all, all, found;\n\tmov.b32 reach, 0;\n",
+            "\tsetp.lt.s32 test, found, 0;\n\t@test bra $ASK_AT_PROCESS;\n\tadd.s32 all, all, found;\n",
         );
         if self.observed.is_some() {
             text.push_str(monitor::BEFORE_HEADERS);
@@ -172,16 +188,17 @@ impl Kernel<'_> {
     fn judge_successor(&self, text: &mut String) {
         let _ = writeln!(
             text,
-            "$HEADER:\n\tsetp.ge.s32 test, reach, found;\n\t@test bra $NEXT_PROCESS;\n\
+            "$HEADER:\n\tmov.b32 arrives, 0;\n\tsetp.lt.s32 busy, reach, found;\n{}\
              \tmul.wide.u32 header, reach, {HEADER};\n\tadd.s64 header, headers, header;\n\tadd.s32 reach, reach, 1;\n\
              \tld.b32 result, [header+{}];\n\tld.b32 transition, [header+{}];\n\tld.b32 partner, [header+{}];\n\
-             \tand.b32 bits, result, 3;\n\tsetp.eq.s32 test, bits, 3;\n\t@test bra $ASK;\n\
+             \tand.b32 bits, result, 3;\n\tsetp.eq.s32 test, bits, 3;\n\t@test bra $ASK_AT_SUCCESSOR;\n\
              \tsetp.ne.s32 test, seek, 0;\n\t@test bra $NOTED;\n\
              \tcvt.u64.u32 wide, transition;\n\tadd.s64 place, taken, wide;\n\tld.global.u8 narrow, [place+0];\n\
              \tsetp.ne.s32 test, narrow, 0;\n\t@test bra $TAKEN;\n\tmov.b32 narrow, 1;\n\tst.global.b8 [place+0], narrow;\n\
              $TAKEN:\n\tld.b32 narrow, [header+{}];\n\tshr.u32 narrow, narrow, 16;\n\tsetp.eq.s32 test, narrow, 0;\n\t@test bra $NOTED;\n\
              \tcvt.u64.u32 wide, partner;\n\tadd.s64 place, taken, wide;\n\tmov.b32 narrow, 1;\n\tst.global.b8 [place+0], narrow;\n\
              $NOTED:\n\tsetp.eq.s32 test, bits, 0;\n\t@test bra $FINE;",
+            together("$NEXT_PROCESS", "$JUDGED"),
             offset_of!(SuccessorHeader, result),
             offset_of!(SuccessorHeader, transition),
             offset_of!(SuccessorHeader, partner_transition),
@@ -191,9 +208,9 @@ impl Kernel<'_> {
         let _ = writeln!(
             text,
             "\tshr.u32 narrow, result, {};\n\tcvt.u64.u32 wide, narrow;\n\tadd.s64 place, faults, wide;\n\tld.global.u8 narrow, [place+0];\n\
-             \tsetp.eq.s32 test, narrow, 2;\n\t@test bra $ASK;\n\tsetp.eq.s32 test, narrow, 0;\n\t@test bra $COUNTED;\n\
+             \tsetp.eq.s32 test, narrow, 2;\n\t@test bra $ASK_AT_SUCCESSOR;\n\tsetp.eq.s32 test, narrow, 0;\n\t@test bra $COUNTED;\n\
              \tadd.s64 errors, errors, 1;\n\tatom.global.min.u64 wide, [counters+{}], number;\n\
-             $COUNTED:\n\tsetp.eq.s32 test, bits, {};\n\t@test bra $HEADER;\n$FINE:",
+             $COUNTED:\n\tsetp.eq.s32 test, bits, {};\n\t@test bra $JUDGED;\n$FINE:",
             SuccessorHeader::FAULT_SHIFT,
             counter(Counter::Erroneous),
             SuccessorHeader::BROKEN,
@@ -219,23 +236,28 @@ impl Kernel<'_> {
             }
             let _ = writeln!(
                 text,
-                "\tadd.s64 atomic_steps, atomic_steps, 1;\n\tsetp.ge.u32 test, depth, {waiting};\n\t@test bra $ASK;\n\
+                "\tadd.s64 atomic_steps, atomic_steps, 1;\n\tsetp.ge.u32 test, depth, {waiting};\n\t@test bra $ASK_AT_SUCCESSOR;\n\
                  \tmul.wide.u32 wide, depth, {stride};\n\tadd.s64 place, waiting, wide;\n\tadd.s32 depth, depth, 1;"
             );
             text.push_str(&copy_text("copy", "place", stride, "WAIT"));
-            text.push_str("\tbra $HEADER;\n");
+            text.push_str("\tbra $JUDGED;\n");
         } else {
-            text.push_str("\tbra $ASK;\n");
+            text.push_str("\tbra $ASK_AT_SUCCESSOR;\n");
         }
-        text.push_str("$ARRIVE:\n\tadd.s64 arrivals, arrivals, 1;\n");
+        text.push_str("$ARRIVE:\n\tadd.s64 arrivals, arrivals, 1;\n\tmov.b32 arrives, 1;\n");
+        text.push_str("$JUDGED:\n\tsetp.ne.s32 busy, arrives, 0;\n");
+        text.push_str(&together("$HEADER", "$HEADER"));
         self.call_insert(text, insert, "copy");
-        text.push_str("\tbra $HEADER;\n$NEXT_PROCESS:\n");
+        text.push_str(
+            "\tbra $HEADER;\n\
+             $NEXT_PROCESS:\n\tsetp.lt.u32 busy, pid, processes;\n\t@busy bra $BEHIND;\n\tadd.s32 pid, pid, 1;\n\tbra $PROCESS;\n$BEHIND:\n",
+        );
         text.push_str(&self.next_process("$PROCESS"));
     }
 
     /// All processes were asked: another round if one was alone and cannot move, or if some waits for `timeout`.
     fn end_round(&self, text: &mut String, insert: &Callee) {
-        text.push_str("$ROUND_END:\n");
+        text.push_str("$ROUND_END:\n\tsetp.eq.s32 test, working, 0;\n\t@test bra $ITEM;\n");
         if self.observed.is_some() {
             text.push_str(&monitor::note_cut());
         }
@@ -250,7 +272,7 @@ impl Kernel<'_> {
         text.push_str("\tbra $ITEM_END;\n$ALL_TRIED:\n");
         if self.uses_timeout {
             text.push_str(
-                "\tsetp.ne.s32 test, timeout, 0;\n\t@test bra $STUCK;\n\tmov.b32 timeout, 1;\n\tbra $ROUND;\n$STUCK:\n",
+                "\tsetp.ne.s32 test, timeout, 0;\n\t@test bra $STUCK;\n\tmov.b32 timeout, 1;\n\tbra $ITEM;\n$STUCK:\n",
             );
         }
         if self.observed.is_some() {
@@ -303,7 +325,7 @@ impl Kernel<'_> {
     fn next_item(&self, text: &mut String) {
         let Kernel { stride, most_waiting: waiting, .. } = *self;
         text.push_str("$ITEM_END:\n");
-        let end = if self.observed.is_some() { "$MOVE_END" } else { "$SKIP" };
+        let end = if self.observed.is_some() { "$MOVE_END" } else { "$OVER" };
         if waiting > 0 {
             let _ = writeln!(
                 text,
@@ -315,7 +337,7 @@ impl Kernel<'_> {
             if self.counts {
                 text.push_str(bounded::TAKE_MOVER);
             }
-            text.push_str("\tbra $ITEM;\n");
+            text.push_str("\tmov.b32 timeout, 0;\n\tbra $ITEM;\n");
         } else {
             let _ = writeln!(text, "\tbra {end};");
         }
@@ -326,16 +348,37 @@ impl Kernel<'_> {
     }
 }
 
-/// Goes on to the next state of the level; behind the last one the thread adds what it has counted.
+/// The head of a loop of the warp: leads to `over` once no thread is `busy`, and to the end of the body, `idle`, those that are not.
+fn together(over: &str, idle: &str) -> String {
+    format!(
+        "\tvote.sync.any.pred any, busy, 0xffffffff;\n\t@!any bra {over};\n\t@!busy bra {idle};\n"
+    )
+}
+
+/// A thread is done with its state: at the vote about rounds, before the one about successors, or before that about insertions. Where the
+/// processor has to look at the state, that is noted.
+fn leave(text: &mut String) {
+    let ask = format!(
+        "\tadd.s64 wide, number, 1;\n\tatom.global.max.u64 wide, [counters+{}], wide;\n",
+        counter(Counter::Asked)
+    );
+    let no_more = "\tmov.b32 working, 0;\n\tmov.b32 processes, 0;\n\tmov.b32 found, 0;\n";
+    let _ = write!(
+        text,
+        "$ASK:\n{ask}$OVER:\n\tmov.b32 working, 0;\n\tbra $ITEM;\n\
+         $ASK_AT_PROCESS:\n{ask}$OVER_AT_PROCESS:\n{no_more}\tbra $HEADER;\n\
+         $ASK_AT_SUCCESSOR:\n{ask}{no_more}\tmov.b32 arrives, 0;\n\tbra $JUDGED;\n\
+         $NEXT_STATE:\n\tadd.s64 number, number, step;\n\tbra $STATE;\n"
+    );
+}
+
+/// Behind the last state a thread adds what it has counted.
 fn finish(text: &mut String) {
     let _ = writeln!(
         text,
-        "$ASK:\n\tadd.s64 wide, number, 1;\n\tatom.global.max.u64 wide, [counters+{}], wide;\n\
-         $SKIP:\n\tadd.s64 number, number, step;\n\tbra $STATE;\n\
-         $DONE:\n\tmov.u32 narrow, %ctaid.x;\n\tand.b32 narrow, narrow, {};\n\tmul.wide.u32 wide, narrow, {};\n\tadd.s64 place, counters, wide;\n\
+        "$FINISH:\n\tmov.u32 narrow, %ctaid.x;\n\tand.b32 narrow, narrow, {};\n\tmul.wide.u32 wide, narrow, {};\n\tadd.s64 place, counters, wide;\n\
          \tatom.global.add.u64 wide, [place+{}], arrivals;\n\tatom.global.add.u64 wide, [place+{}], atomic_steps;\n\
          \tatom.global.add.u64 wide, [place+{}], errors;\n\tret;\n}}\n",
-        counter(Counter::Asked),
         GROUPS - 1,
         8 * GROUP_WORDS,
         counter(Counter::Groups),

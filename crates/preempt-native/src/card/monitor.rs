@@ -117,8 +117,8 @@ impl Observed<'_> {
     /// Has the model take its steps once more, `before` which something may be done, if the automaton has another move.
     pub(super) fn further_moves(&self, before: &str) -> String {
         let mut text = String::from(
-            "$MOVE_END:\n\t@held bra $SKIP;\n\tsetp.eq.s32 test, targets, 0;\n\t@test bra $SKIP;\n\
-             \tmov.b32 depth, 0;\n\tmov.b32 inner, 0;\n",
+            "$MOVE_END:\n\t@held bra $OVER;\n\tsetp.eq.s32 test, targets, 0;\n\t@test bra $OVER;\n\
+             \tmov.b32 depth, 0;\n\tmov.b32 inner, 0;\n\tmov.b32 timeout, 0;\n",
         );
         text.push_str(before);
         text.push_str(&locate("number", "place", self.stride, "AGAIN"));
