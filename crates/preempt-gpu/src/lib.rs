@@ -2,7 +2,7 @@
 //!
 //! [`Card`] makes the searches of a check ([`RemoteSearch`]). It begins on the processor, where a small model is finished before
 //! a card has woken up; then the states move over. `search.rs` is the search (`search/room.rs` how memory is shared out), `bounded.rs` the one by preemptions, `arena.rs` where the
-//! states lie, `observed.rs` what a property beside the model becomes, `device.rs` what is asked of a card, and `driver.rs` the card.
+//! states lie, `observed.rs` what a property beside the model becomes, `length.rs` how long states get, `device.rs` what is asked of a card, and `driver.rs` the card.
 //! The kernel comes from [`preempt_native::card`], and in tests an evaluator of its text takes the card's place.
 
 mod arena;
@@ -11,6 +11,7 @@ mod device;
 mod driver;
 #[cfg(test)]
 mod evaluate;
+mod length;
 mod observed;
 mod search;
 #[cfg(test)]
@@ -147,7 +148,8 @@ impl<D: Device> Card<D> {
         if own != expected {
             return Err("an indivisible sequence may go on for ever, which is followed here".into());
         }
-        let mut stride = searched.stride_for(own.len());
+        let growth = length::longest(system, &first) - first.len();
+        let mut stride = searched.stride_for(own.len() + growth);
         let mut device = self.device.lock().unwrap_or_else(PoisonError::into_inner);
         let device = &mut *device;
         let faults = self.interpreter.program().faults.len();

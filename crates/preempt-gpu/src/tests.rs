@@ -287,6 +287,13 @@ proctype child(byte depth) { int own = depth; if :: depth < 3 -> run child(depth
 init { atomic { run child(0); run child(1) }; n = 7 }";
     let make = || interpreter(source).expect("a model");
     assert_same("children", &both(make, 3, 1 << 26));
+    // They grow further than any walk looks ahead.
+    let source = "
+short n;
+proctype child() { int own[20]; own[3] = 1 }
+init { do :: n < 700 -> n++ :: else -> break od; run child(); run child() }";
+    let make = || interpreter(source).expect("a model");
+    assert_same("late children", &both(make, 3, 1 << 26));
 }
 
 /// States of any length are hashed, compared, copied and written in another way each.

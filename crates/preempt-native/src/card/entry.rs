@@ -50,9 +50,9 @@ impl Kernel<'_> {
         let _ = write!(
             text,
             ".visible .entry expand(.param .u64 parameters)\n{{\n\
-             \t.local .align 16 .b8 current_bytes[{stride}];\n\t.local .align 16 .b8 copies[{}];\n\
+             \t.local .align 16 .b8 current_bytes[{}];\n\
              \t.local .align 16 .b8 header_bytes[{}];\n\t.local .align 16 .b8 work_bytes[{}];\n",
-            (most_headers + 1) * stride + growth + 64,
+            (most_headers + 2) * stride + growth + 64,
             most_headers * HEADER,
             size_of::<Workspace>().next_multiple_of(16)
         );
@@ -77,14 +77,12 @@ impl Kernel<'_> {
     /// What the block of parameters says.
     fn load_parameters(&self, text: &mut String) {
         let Kernel { stride, most_waiting: waiting, .. } = *self;
-        for (name, local) in [
-            ("current", "current_bytes"),
-            ("copies_at", "copies"),
-            ("headers", "header_bytes"),
-            ("work", "work_bytes"),
-        ] {
+        for (name, local) in
+            [("current", "current_bytes"), ("headers", "header_bytes"), ("work", "work_bytes")]
+        {
             let _ = writeln!(text, "\tmov.b64 {name}, {local};\n\tcvta.local.u64 {name}, {name};");
         }
+        let _ = writeln!(text, "\tadd.s64 copies_at, current, {stride};");
         if waiting > 0 {
             text.push_str(
                 "\tmov.b64 waiting, waiting_bytes;\n\tcvta.local.u64 waiting, waiting;\n",
@@ -138,7 +136,7 @@ impl Kernel<'_> {
         if self.counts {
             let is_held = if self.observed.is_some() { monitor::IS_HELD } else { "" };
             text.push_str(&bounded::before_movers(globals_end, is_held));
-            let _ = writeln!(text, "\tst.b64 [work+{}], copies_at;", Workspace::OUT);
+            self.begin_copies(text, "LOOK");
             self.dispatch(text, "MOVER");
             text.push_str(&bounded::behind_mover());
             text.push_str(&self.next_process("$LOOK"));
@@ -152,6 +150,13 @@ impl Kernel<'_> {
             self.insert_unmoved(text, insert, "OWN");
             text.push_str(&observed.next_move());
         }
+    }
+
+    /// Puts a copy where the first successor of a process will be: together, before the threads of a warp go where the control points of
+    /// their processes lead them.
+    fn begin_copies(&self, text: &mut String, name: &str) {
+        let _ = writeln!(text, "\tst.b64 [work+{}], copies_at;", Workspace::OUT);
+        text.push_str(&copy_text("current", "copies_at", self.stride, name));
     }
 
     /// A state: all its processes, or the one that is alone.
@@ -171,7 +176,7 @@ impl Kernel<'_> {
         if self.counts {
             text.push_str(bounded::IS_DUE);
         }
-        let _ = writeln!(text, "\tst.b64 [work+{}], copies_at;", Workspace::OUT);
+        self.begin_copies(text, "EXPAND");
         self.dispatch(text, "TYPE");
         text.push_str(
             "\tsetp.lt.s32 test, found, 0;\n\t@test bra $ASK_AT_PROCESS;\n\tadd.s32 all, all, found;\n",

@@ -379,18 +379,23 @@ impl Code for Text<'_> {
         self.line(&format!("st.b64 [{to}+{offset}], {value}"));
     }
 
-    /// All states have the same length on a card.
+    /// All states have the same length on a card. Where the copy follows its original at once, the threads of a warp have made it
+    /// together before they went their own ways: see `card/entry.rs`.
     fn copy(&mut self, from: Value, to: Value, _length: Value) {
         let (from, to) = (self.name(from), self.name(to));
+        self.copies += 1;
+        let name = format!("B{}", self.copies);
+        self.line(&format!("sub.s64 copy_from, {to}, {from}"));
+        self.line(&format!("setp.eq.u64 copy_more, copy_from, {}", self.module.stride));
+        self.line(&format!("@copy_more bra ${name}_COPIED"));
         if let Some(copier) = &self.module.copier {
             let (_, nothing) = self.number_value();
             let call = call_text(copier, &[from, to], &nothing);
             self.body.push_str(&call);
-            return;
+        } else {
+            self.body.push_str(&copy_text(&from, &to, self.module.stride, &name));
         }
-        self.copies += 1;
-        let name = format!("B{}", self.copies);
-        self.body.push_str(&copy_text(&from, &to, self.module.stride, &name));
+        let _ = writeln!(self.body, "${name}_COPIED:");
     }
 
     fn move_bytes(&mut self, base: Value, from: u32, to: u32, length: u32) {
