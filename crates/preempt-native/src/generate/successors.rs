@@ -1,6 +1,7 @@
-//! Which moves of a process are enabled, and where they header: one function per process type that only
+//! Which moves of a process are enabled, and where they lead: one function per process type that only
 //! lists, and one per control state that takes each enabled move on a copy of the state as soon as it is
-//! found.
+//! found. On a card one function per process type does that, in which control states with one move share what they do alike
+//! ([`Only`]).
 
 use super::channel::Channel;
 use super::code::{Arithmetic, Block, Code, Compare, Memory, Register, Value};
@@ -43,6 +44,18 @@ pub(crate) struct Visit {
     purpose: Purpose,
 }
 
+/// What control states with one move have in common: the copy of the state is there already, and what is said of the successor is the
+/// same but for the move and its result. So the code is shorter, and threads of a card whose processes are at different control
+/// points are together again behind their steps.
+struct Only {
+    /// The copy, and the process in it.
+    process: Process,
+    /// Where the header is written.
+    tail: Block,
+    result: Register,
+    id: Register,
+}
+
 /// Whether the move changes the length of the vector.
 pub(crate) fn resizes(taken: &Move) -> bool {
     matches!(taken.kind, MoveKind::End) || taken.ops.iter().any(|op| matches!(op, Op::Run { .. }))
@@ -61,15 +74,63 @@ impl Maker<'_> {
         let ask = code.cold_block();
         let caller = Caller { process, timeout, workspace, ask };
         self.stop_unless_provided(code, &caller);
+        let only = (purpose == Purpose::Expand).then(|| begin_only(code, process, workspace));
         let pc = load_pc(code, self.program.layout.pc_width, process.frame);
         let states: Vec<_> = self.proctype.states.iter().map(|_| code.block()).collect();
         let cases: Vec<_> = states.iter().enumerate().map(|(pc, b)| (pc as u32, *b)).collect();
         code.select_block(pc, &cases, ask);
         for (state, block) in self.proctype.states.iter().zip(states) {
             code.begin(block);
-            self.moves_of(code, state, caller, purpose);
+            match (&only, self.only_move(state)) {
+                (Some(only), Some(id)) => self.take_only(code, id, caller, only),
+                _ => self.moves_of(code, state, caller, purpose),
+            }
+        }
+        if let Some(only) = only {
+            end_only(code, process, workspace, &only);
         }
         give_up(code, ask);
+    }
+
+    /// The only move of a control state, if there is one that is taken by the processes of this type alone and leaves the length of the
+    /// vector as it is.
+    fn only_move(&self, state: &ControlState) -> Option<MoveId> {
+        let [id] = state.moves[..] else { return None };
+        let (support, only) = (self.support(), self.program.move_of(id));
+        let is_whole = support.guard(only) && support.effect(only) && !support.gives(only);
+        (is_whole && !resizes(only) && self.block_behind(only).is_none()).then_some(id)
+    }
+
+    /// Deals with it; the present block is left.
+    fn take_only(&self, code: &mut dyn Code, id: MoveId, caller: Caller, only: &Only) {
+        let Caller { process, timeout, workspace, ask } = caller;
+        let taken = self.program.move_of(id);
+        let zero = code.number(0);
+        let none = code.register(zero);
+        let (enabled, disabled, faulty) = (code.block(), code.block(), code.cold_block());
+        let scope = self.scope(process, timeout, workspace, OnFault::Goto(faulty));
+        let blocks = (enabled, disabled, ask);
+        self.guard(code, &scope, taken, none, blocks, |_, _, _| unreachable!("no rendezvous"));
+        code.begin(enabled);
+        let (done, result) = code.block_with_number();
+        let asks = code.cold_block();
+        let scope = self.scope(only.process, timeout, workspace, OnFault::Deliver(done));
+        self.effect(code, &scope, taken, false, asks);
+        for block in [asks, faulty] {
+            code.begin(block);
+            note_question(code, workspace);
+            let number = code.number(ASK_STEP as i32);
+            code.jump_with(done, number);
+        }
+        code.begin(done);
+        let result = self.with_control(code, taken, result);
+        code.set(only.result, result);
+        let number = code.number(id.0 as i32);
+        code.set(only.id, number);
+        code.jump(only.tail);
+        code.begin(disabled);
+        let zero = code.number(0);
+        code.give(zero);
     }
 
     /// Body of the same for a process that is known to be at one control state; takes the moves.
@@ -294,6 +355,36 @@ impl Maker<'_> {
             }
         }
     }
+}
+
+/// The head of what control states with one move have in common.
+fn begin_only(code: &mut dyn Code, process: Process, workspace: Value) -> Only {
+    let copy = code.load_wide(workspace, Workspace::OUT);
+    let (offset, _) = code.distance(process.state, process.frame);
+    let frame = code.further(copy, offset);
+    let zero = code.number(0);
+    let (result, id) = (code.register(zero), code.register(zero));
+    let process = Process { state: copy, frame, pid: process.pid };
+    Only { process, tail: code.block(), result, id }
+}
+
+/// Its tail: the first header, of the first copy.
+fn end_only(code: &mut dyn Code, process: Process, workspace: Value, only: &Only) {
+    code.begin(only.tail);
+    let header = code.load_wide(workspace, Workspace::HEADERS);
+    let (zero, result) = (code.number(0), code.get(only.result));
+    let fields = [
+        (zero, offset_of!(SuccessorHeader, start)),
+        (result, offset_of!(SuccessorHeader, result)),
+        (process.pid, offset_of!(SuccessorHeader, who)),
+    ];
+    for (value, offset) in fields {
+        code.store(Memory::Four, value, header, offset as u32);
+    }
+    let id = code.get(only.id);
+    code.store_widened(id, header, offset_of!(SuccessorHeader, transition) as u32);
+    let one = code.number(1);
+    code.give(one);
 }
 
 /// Leaves the moves of the process to the interpreter.
