@@ -12,8 +12,11 @@ const LIBRARY: &str = "libcuda.so.1";
 
 /// Threads of a block.
 const BLOCK: u32 = 128;
-/// Blocks for each multiprocessor: threads beyond take the next states of a level.
-const BLOCKS_EACH: u32 = 16;
+/// A longer text is compiled function by function, as code that is linked later: what the driver gains from looking at all of it takes it
+/// twice as long.
+const LONG: usize = 1 << 19;
+/// What a linker is given: text of kernels.
+const TEXT: c_int = 1;
 /// The number of the attribute that counts multiprocessors.
 const MULTIPROCESSORS: c_int = 16;
 
@@ -53,20 +56,34 @@ functions! {
     host_free = b"cuMemFreeHost\0": fn(*mut c_void);
     module_load = b"cuModuleLoadDataEx\0": fn(*mut *mut c_void, *const c_void, c_uint, *mut c_int, *mut *mut c_void);
     module_unload = b"cuModuleUnload\0": fn(*mut c_void);
+    link_create = b"cuLinkCreate_v2\0": fn(c_uint, *mut c_int, *mut *mut c_void, *mut *mut c_void);
+    link_add = b"cuLinkAddData_v2\0": fn(*mut c_void, c_int, *mut c_void, usize, *const c_char, c_uint, *mut c_int, *mut *mut c_void);
+    link_complete = b"cuLinkComplete\0": fn(*mut c_void, *mut *mut c_void, *mut usize);
+    link_destroy = b"cuLinkDestroy\0": fn(*mut c_void);
+    resident_blocks = b"cuOccupancyMaxActiveBlocksPerMultiprocessor\0": fn(*mut c_int, *mut c_void, c_int, usize);
     module_function = b"cuModuleGetFunction\0": fn(*mut *mut c_void, *mut c_void, *const c_char);
     module_global = b"cuModuleGetGlobal_v2\0": fn(*mut u64, *mut usize, *mut c_void, *const c_char);
     launch = b"cuLaunchKernel\0": fn(*mut c_void, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, *mut c_void, *mut *mut c_void, *mut *mut c_void);
     error_string = b"cuGetErrorString\0": fn(c_int, *mut *const c_char);
 }
 
+/// A kernel of the present module.
+#[derive(Clone, Copy)]
+struct Kernel {
+    function: *mut c_void,
+    /// So many of its blocks are executed at the same time. Their threads take the next states of a range when they are done with the first
+    /// ones, so that none of them is left for a second turn, in which most of the card would have nothing to do.
+    blocks: u32,
+}
+
 /// A card behind its driver.
 pub struct Driver {
     functions: Functions,
-    blocks: u32,
+    multiprocessors: u32,
     device: c_int,
     context: *mut c_void,
     module: *mut c_void,
-    kernels: HashMap<String, *mut c_void>,
+    kernels: HashMap<String, Kernel>,
     /// By address of the card, the memory of the machine that it reads there.
     outside: HashMap<u64, *mut c_void>,
     _library: Library,
@@ -86,7 +103,7 @@ impl Driver {
             .map_err(|error| Trouble(format!("the card's driver is too old: {error}")))?;
         let mut driver = Driver {
             functions,
-            blocks: 0,
+            multiprocessors: 0,
             device: 0,
             context: null_mut(),
             module: null_mut(),
@@ -109,7 +126,7 @@ impl Driver {
             self.done(attribute(&mut multiprocessors, MULTIPROCESSORS, device))?;
         }
         self.device = device;
-        self.blocks = multiprocessors.max(1) as u32 * BLOCKS_EACH;
+        self.multiprocessors = multiprocessors.max(1) as u32;
         Ok(())
     }
 
@@ -123,6 +140,59 @@ impl Driver {
         }
         // SAFETY: the context was retained.
         self.done(unsafe { (self.functions.context_set)(self.context) })
+    }
+
+    /// A kernel of the module, by its name.
+    fn find(&mut self, name: &str) -> Result<Kernel, Trouble> {
+        let text = CString::new(name).map_err(|_| Trouble("a name with a zero".into()))?;
+        let (mut function, mut each) = (null_mut(), 0);
+        // SAFETY: the module is loaded, and the pointers are to variables of the documented types.
+        unsafe {
+            self.done((self.functions.module_function)(&mut function, self.module, text.as_ptr()))?;
+            self.done((self.functions.resident_blocks)(&mut each, function, BLOCK as c_int, 0))?;
+        }
+        let kernel = Kernel { function, blocks: each.max(1) as u32 * self.multiprocessors };
+        self.kernels.insert(name.into(), kernel);
+        Ok(kernel)
+    }
+
+    /// Compiles a text as code that is linked later, links it, and loads it; gives the driver's result.
+    ///
+    /// # Safety
+    /// The options are as many as the values, and as the driver documents them.
+    unsafe fn link(
+        &mut self,
+        text: &CStr,
+        options: &mut [c_int; 2],
+        values: &mut [*mut c_void; 2],
+    ) -> c_int {
+        let (mut state, mut image, mut bytes) = (null_mut(), null_mut(), 0);
+        // SAFETY: all pointers are to variables of the documented types; the image lives as long as the state, which is destroyed
+        // behind its last use.
+        unsafe {
+            let created = (self.functions.link_create)(
+                2,
+                options.as_mut_ptr(),
+                values.as_mut_ptr(),
+                &mut state,
+            );
+            if created != 0 {
+                return created;
+            }
+            let (at, length) = (text.as_ptr().cast_mut().cast(), text.count_bytes() + 1);
+            let (name, none) = (c"kernels".as_ptr(), null_mut());
+            let mut result =
+                (self.functions.link_add)(state, TEXT, at, length, name, 0, none, null_mut());
+            if result == 0 {
+                result = (self.functions.link_complete)(state, &mut image, &mut bytes);
+            }
+            if result == 0 {
+                let load = self.functions.module_load;
+                result = load(&mut self.module, image, 0, null_mut(), null_mut());
+            }
+            (self.functions.link_destroy)(state);
+            result
+        }
     }
 
     /// What a result of the driver means.
@@ -157,13 +227,16 @@ impl Device for Driver {
                 (self.functions.module_unload)(self.module);
                 self.module = null_mut();
             }
-            (self.functions.module_load)(
-                &mut self.module,
-                text.as_ptr().cast(),
-                2,
-                options.as_mut_ptr(),
-                values.as_mut_ptr(),
-            )
+            match text.count_bytes() > LONG {
+                true => self.link(&text, &mut options, &mut values),
+                false => (self.functions.module_load)(
+                    &mut self.module,
+                    text.as_ptr().cast(),
+                    2,
+                    options.as_mut_ptr(),
+                    values.as_mut_ptr(),
+                ),
+            }
         };
         self.done(result).map_err(|Trouble(error)| {
             let log = String::from_utf8_lossy(&log);
@@ -238,21 +311,11 @@ impl Device for Driver {
     }
 
     fn launch(&mut self, kernel: &str, threads: u64, parameter: u64) -> Result<(), Trouble> {
-        let function = match self.kernels.get(kernel) {
+        let Kernel { function, blocks } = match self.kernels.get(kernel) {
             Some(known) => *known,
-            None => {
-                let name =
-                    CString::new(kernel).map_err(|_| Trouble("a name with a zero".into()))?;
-                let mut function = null_mut();
-                // SAFETY: as for `symbol`.
-                self.done(unsafe {
-                    (self.functions.module_function)(&mut function, self.module, name.as_ptr())
-                })?;
-                self.kernels.insert(kernel.into(), function);
-                function
-            }
+            None => self.find(kernel)?,
         };
-        let blocks = threads.div_ceil(u64::from(BLOCK)).clamp(1, u64::from(self.blocks)) as u32;
+        let blocks = threads.div_ceil(u64::from(BLOCK)).clamp(1, u64::from(blocks)) as u32;
         let mut value = parameter;
         let mut parameters: [*mut c_void; 1] = [(&raw mut value).cast()];
         // SAFETY: the kernel has one parameter of eight bytes, which lives until the launch is over.

@@ -37,7 +37,7 @@ use std::time::Instant;
 /// So many states are explored by the processor before a card is asked.
 const FEW: u64 = 100_000;
 /// Of so many states the processor looks whether the card has their successors.
-const SAMPLES: u64 = 400;
+const SAMPLES: u64 = 200;
 /// Of the card's free memory so much is left alone: driver and threads need some.
 const SPARE: u64 = 2 << 30;
 
