@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::promela::{failed, load};
 use crate::{languages, meant, output, request};
 use preempt_check::RemoteSearch;
-use preempt_gpu::{Card, Device, Driver, Trouble, kernels};
+use preempt_gpu::{Card, Device, Driver, KernelOptions, Trouble, kernels};
 use preempt_promela::model::Model;
 use preempt_verify::Control;
 use preempt_verify::promela::{self, Property, Selection, Settings};
@@ -86,6 +86,7 @@ fn text(arguments: &KernelArguments) -> Result<String, Failure> {
     let property = selected.first().copied().unwrap_or(Property::Safety);
     let interpreter = promela::beside(&model, settings, property, control).map_err(failed)?;
     let automaton = promela::automaton(&model, &interpreter, property).map_err(failed)?;
-    kernels(&interpreter, automaton.as_deref(), arguments.bound)
+    let options = KernelOptions { preemptions: arguments.bound, folded: arguments.folded };
+    kernels(&interpreter, automaton.as_deref(), options)
         .map_err(|reason| Failure::Input(format!("no kernel for this model: {reason}")))
 }

@@ -113,6 +113,63 @@ impl Arena {
         self.blocks[block as usize] + within * self.stride
     }
 
+    /// No states on the card, and room for the addresses of at most so many blocks of the machine's memory.
+    pub(crate) fn outside_alone(
+        device: &mut dyn Device,
+        stride: u64,
+        most_blocks: u64,
+    ) -> Result<Self, Trouble> {
+        let table = device.allocate(8 * most_blocks.max(1))?;
+        let shift = shift_for(stride);
+        let (blocks, giving_back) = (Vec::new(), Duration::ZERO);
+        Ok(Arena {
+            stride,
+            at: 0,
+            room: 0,
+            base: 0,
+            blocks,
+            most_blocks,
+            table,
+            shift,
+            giving_back,
+        })
+    }
+
+    /// Where the first state lies in the machine's memory that has not left the card, and how many have room behind it; `None` if there is no
+    /// room.
+    pub(crate) fn next_place(
+        &mut self,
+        device: &mut dyn Device,
+        number: u64,
+    ) -> Result<Option<(u64, u64)>, Trouble> {
+        let block = number >> self.shift;
+        if block == self.blocks.len() as u64 && !self.add_block(device)? {
+            return Ok(None);
+        }
+        let within = number - (block << self.shift);
+        let at = self.blocks[block as usize] + within * self.stride;
+        Ok(Some((at, (1 << self.shift) - within)))
+    }
+
+    /// The states before this one lie in the machine's memory.
+    pub(crate) fn has_left(&mut self, end: u64) {
+        self.base = end;
+    }
+
+    /// The card's part, and its bytes.
+    pub(crate) fn memory(&self) -> (u64, u64) {
+        (self.at, self.room * self.stride)
+    }
+
+    /// From now on a state has so many bytes, and the card's part room for so many; none of them has left it.
+    pub(crate) fn fold(&mut self, stride: u64, room: u64) {
+        debug_assert!(self.blocks.is_empty() && self.base == 0);
+        // The addresses of blocks have the room that they have.
+        let bytes = self.most_blocks * self.block_bytes();
+        (self.stride, self.room, self.shift) = (stride, room, shift_for(stride));
+        self.most_blocks = self.most_blocks.min(bytes / self.block_bytes());
+    }
+
     /// Moves so many of the oldest of the `next` states, or as many as the machine's memory has room for; gives why none moved, or
     /// why the search ends. `limit` is asked between two blocks.
     pub(crate) fn move_out(
@@ -127,13 +184,11 @@ impl Arena {
             if let Some(stop) = limit(self) {
                 return Ok(Some(stop));
             }
-            let block = first >> self.shift;
-            if block == self.blocks.len() as u64 && !self.add_block(device)? {
+            let Some((to, left)) = self.next_place(device, first)? else {
                 end = first;
                 break;
-            }
-            let last = end.min((block + 1) << self.shift);
-            let to = self.blocks[block as usize] + (first - (block << self.shift)) * self.stride;
+            };
+            let last = end.min(first + left);
             let from = self.at + (first - self.base) * self.stride;
             device.copy(from, to, (last - first) * self.stride)?;
             first = last;

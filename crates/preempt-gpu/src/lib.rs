@@ -1,8 +1,9 @@
 //! Searches on a graphics card: the same model, the same states, the same counts as on the processor.
 //!
 //! [`Card`] makes the searches of a check ([`RemoteSearch`]). It begins on the processor, where a small model is finished before
-//! a card has woken up; then the states move over. `search.rs` is the search (`search/room.rs` how memory is shared out), `bounded.rs` the one by preemptions, `arena.rs` where the
-//! states lie, `observed.rs` what a property beside the model becomes, `length.rs` how long states get, `device.rs` what is asked of a card, and `driver.rs` the card.
+//! a card has woken up; then the states move over. `search.rs` is the search (`search/room.rs` how memory is shared out, `search/folding.rs` how
+//! a full card folds states), `bounded.rs` the one by preemptions, `arena.rs` where the states lie, `observed.rs` what a property beside the
+//! model becomes, `length.rs` how long states get, `device.rs` what is asked of a card, and `driver.rs` the card.
 //! The kernel comes from [`preempt_native::card`], and in tests an evaluator of its text takes the card's place.
 
 mod arena;
@@ -27,9 +28,9 @@ use preempt_check::search::nested::NestedOptions;
 use preempt_check::search::{along_states, states_after};
 use preempt_check::{Budget, Covered, Finding, Options, Preemptions, search_here};
 use preempt_core::{FaultKind, Outcome, Stop, System, grouped};
-use preempt_native::card::{Searched, card_code};
+use preempt_native::card::{CardCode, Searched, card_code};
 use preempt_promela::interpret::Interpreter;
-use search::{End, Found, Search, Wanted};
+use search::{End, Folds, Found, Search, Wanted};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -41,12 +42,20 @@ const SAMPLES: u64 = 200;
 /// Of the card's free memory so much is left alone: driver and threads need some.
 const SPARE: u64 = 2 << 30;
 
-/// The kernels of a model, with a property beside it and by preemptions if asked for, for states as long as the first one. The error
-/// is why it has none.
+/// Which kernels of a model are meant.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct KernelOptions {
+    /// Those of a search by preemptions.
+    pub preemptions: bool,
+    /// Those of a card that is full, for folded states.
+    pub folded: bool,
+}
+
+/// The kernels of a model, perhaps with a property beside it, for states as long as the first one. The error is why it has none.
 pub fn kernels(
     interpreter: &Interpreter,
     property: Option<&dyn Property>,
-    preemptions: bool,
+    KernelOptions { preemptions, folded }: KernelOptions,
 ) -> Result<String, String> {
     let mut first = Vec::new();
     interpreter.initial(&mut first);
@@ -57,7 +66,7 @@ pub fn kernels(
         })
         .transpose()?;
     let monitor = observer.as_ref().map(|observer| &observer.monitor);
-    let searched = Searched { preemptions, monitor };
+    let searched = Searched { preemptions, monitor, folded };
     let stride = searched.stride_for(first.len());
     card_code(interpreter, stride, searched).map(|code| code.text).map_err(|error| error.0)
 }
@@ -82,6 +91,7 @@ pub struct Card<D> {
     interpreter: Interpreter,
     memory: Option<u64>,
     few: u64,
+    folds: Folds,
 }
 
 impl<D> fmt::Debug for Card<D> {
@@ -93,7 +103,7 @@ impl<D> fmt::Debug for Card<D> {
 impl<D: Device> Card<D> {
     /// A card for the model that is run like this, with at most so much of its memory. Several models may share it, one at a time.
     pub fn new(device: Arc<Mutex<D>>, interpreter: Interpreter, memory: Option<u64>) -> Self {
-        Card { device, interpreter, memory, few: FEW }
+        Card { device, interpreter, memory, few: FEW, folds: Folds::IfItPays }
     }
 
     /// Searches here while that takes no time, then on the card, and here if the card cannot. The system may be a `product`.
@@ -141,7 +151,7 @@ impl<D: Device> Card<D> {
             counted => Some(counted.limit().unwrap_or(u32::MAX)),
         };
         let monitor = observer.as_ref().map(|observer| &observer.monitor);
-        let searched = Searched { preemptions: bound.is_some(), monitor };
+        let searched = Searched { preemptions: bound.is_some(), monitor, folded: false };
         let own = if observer.is_some() { Both::split(&first).0 } else { &first[..] };
         let mut expected = Vec::new();
         self.interpreter.initial(&mut expected);
@@ -169,8 +179,13 @@ impl<D: Device> Card<D> {
             let memory = self.memory.map_or(free, |memory| memory.min(free));
             let memory = (memory, budget.memory_limit() as u64);
             let start = form.state(&first).ok_or("the first state is no state")?;
-            let mut search =
-                Search::new(device, &code, &start, &wanted, memory).map_err(|error| error.0)?;
+            let folded = || {
+                let searched = Searched { folded: true, ..searched };
+                card_code(&self.interpreter, stride, searched).ok()
+            };
+            let folds = (self.folds, &folded as &dyn Fn() -> Option<CardCode>);
+            let mut search = Search::new(device, &code, folds, &start, &wanted, memory)
+                .map_err(|error| error.0)?;
             let found = search.explore(&code, &wanted, bound, budget).map_err(|error| error.0)?;
             // What comes from a card went through the driver's compiler: nothing is called a proof unasked.
             let is_proof = matches!(found.end, End::Over) && found.errors == 0;
@@ -235,6 +250,15 @@ fn conclude(
     let mut finding = Finding::new(stop.map_or(Covered::Everything, Covered::Part));
     finding.counterexample = counterexample;
     finding.cut = found.cut;
+    if let Some([states, bytes, whole]) = found.folded {
+        let each = |bytes: u64| bytes as f64 / states.max(1) as f64;
+        finding.notes.push(format!(
+            "the card was full: {} states are folded, {:.1} bytes each instead of {}",
+            grouped(states),
+            each(bytes),
+            each(whole)
+        ));
+    }
     if found.moved > 0 {
         let moved = grouped(found.moved);
         finding

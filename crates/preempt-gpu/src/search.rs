@@ -6,11 +6,16 @@
 //! **Invariant:** a range of states can be expanded again: successors that are known stay so. Where there was no room on
 //! the way, the index is made larger or older states leave the card, the counters are put back, and the range is expanded again.
 
+mod folding;
+mod form;
 mod room;
+
+pub(crate) use form::Folds;
 
 use crate::arena::{Arena, blocks_in};
 use crate::device::{Device, Trouble};
-use crate::observed::Form;
+use crate::observed;
+use form::Form;
 use preempt_check::{Budget, Progress};
 use preempt_core::{BoundRow, Stop};
 use preempt_native::card::{
@@ -70,6 +75,8 @@ pub(crate) struct Found {
     pub(crate) memory: u64,
     /// How many states have left the card.
     pub(crate) moved: u64,
+    /// How many states are folded, in how many bytes all of them, and how many they would have.
+    pub(crate) folded: Option<[u64; 3]>,
     /// Whether the property had no move where the model has one.
     pub(crate) cut: bool,
     /// By move: whether it was taken.
@@ -83,6 +90,11 @@ pub(crate) struct Found {
 /// A search under way.
 pub(crate) struct Search<'d, D: Device> {
     pub(crate) device: &'d mut D,
+    /// The kernels for whole states.
+    code: &'d CardCode,
+    form: Form<'d>,
+    /// Bytes that may be taken of the machine's memory.
+    outside: u64,
     stride: u64,
     /// Bytes that may be taken on the card.
     budget: u64,
@@ -135,7 +147,8 @@ impl<'d, D: Device> Search<'d, D> {
     /// Takes memory for a search from this state: so much of the card's and at most so much of the machine's.
     pub(crate) fn new(
         device: &'d mut D,
-        code: &CardCode,
+        code: &'d CardCode,
+        (folds, folded): (Folds, &'d dyn Fn() -> Option<CardCode>),
         first: &[u8],
         wanted: &Wanted,
         (memory, outside): (u64, u64),
@@ -155,8 +168,13 @@ impl<'d, D: Device> Search<'d, D> {
         }
         let arena = Arena::new(device, stride, capacity, most_blocks)?;
         let slots = FIRST_SLOTS.min(most_slots);
+        // Beside records there would be little to gain.
+        let folds = if code.counts { Folds::Never } else { folds };
         let mut search = Search {
             device,
+            code,
+            form: Form::Whole(folds, folded),
+            outside,
             stride,
             budget,
             arena,
@@ -251,7 +269,9 @@ impl<'d, D: Device> Search<'d, D> {
         for (field, word) in fields.into_iter().zip(self.arena.words()) {
             self.block[field as usize] = word;
         }
-        self.block[Field::Capacity as usize] = self.arena.end().min(self.numbers);
+        let most_folded = if self.is_folded() { self.slots / 8 * 7 } else { u64::MAX };
+        let most = self.numbers.min(self.most_whole()).min(most_folded);
+        self.block[Field::Capacity as usize] = self.arena.end().min(most);
     }
 
     /// One more than the last number that there is room for.
@@ -269,7 +289,7 @@ impl<'d, D: Device> Search<'d, D> {
     }
 
     pub(crate) fn memory(&self) -> u64 {
-        self.given() * (self.stride + self.beside) + 8 * self.slots
+        self.state_bytes() + self.given() * self.beside + 8 * self.slots
     }
 
     /// How far the search is, the first of the states that wait being this one.
@@ -324,7 +344,9 @@ impl<'d, D: Device> Search<'d, D> {
             // What stays as it is: numbers that were given, and states that were marked.
             let kept = [Counter::Next, Counter::Dead, Counter::Marked];
             let after = std::mem::replace(&mut self.counters, before);
-            for counter in kept.map(|counter| counter as usize) {
+            let nodes = Counter::Groups as usize + GROUP_WORDS - 1;
+            let nodes = (0..GROUPS).map(|group| nodes + group * GROUP_WORDS);
+            for counter in kept.map(|counter| counter as usize).into_iter().chain(nodes) {
                 self.counters[counter] = after[counter];
             }
             self.write_counters()?;
@@ -350,6 +372,9 @@ impl<'d, D: Device> Search<'d, D> {
         self.device.read(self.block[Field::Taken as usize], &mut taken)?;
         let erroneous = self.counter(Counter::Erroneous);
         let (states, memory, moved) = (self.states(), self.memory(), self.arena.moved());
+        let given = self.given();
+        let folded = [given, self.state_bytes(), given * self.stride];
+        let folded = self.is_folded().then_some(folded);
         let cut = self.counter(Counter::Cut) != 0;
         let (arrivals, atomic_steps, errors) = (self.sum(0), self.sum(1), self.sum(2));
         // Visits are made in no particular order.
@@ -367,6 +392,7 @@ impl<'d, D: Device> Search<'d, D> {
             depth,
             memory,
             moved,
+            folded,
             cut,
             taken,
             buckets,
@@ -437,7 +463,7 @@ impl<'d, D: Device> Search<'d, D> {
     /// Looks at some states all of whose successors the card should have: whether it has what the processor finds.
     pub(crate) fn agrees(
         &mut self,
-        form: Form<'_>,
+        form: observed::Form<'_>,
         samples: u64,
         successors: impl Fn(&[u8]) -> Option<Vec<Vec<u8>>>,
     ) -> Result<bool, Trouble> {
@@ -469,6 +495,9 @@ impl<'d, D: Device> Search<'d, D> {
     }
 
     fn state(&mut self, number: u64) -> Result<Vec<u8>, Trouble> {
+        if self.is_folded() {
+            return self.unfolded(number);
+        }
         let mut state = vec![0; self.stride as usize];
         self.device.read(self.arena.address(number), &mut state)?;
         Ok(state)

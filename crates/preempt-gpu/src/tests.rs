@@ -7,6 +7,7 @@ mod random;
 mod beside;
 mod beside_by_preemptions;
 mod eviction;
+mod folding;
 
 use crate::evaluate::Evaluator;
 use crate::{Card, Driver};

@@ -307,6 +307,9 @@ pub(crate) struct KernelArguments {
     /// Print those of a search by preemptions
     #[arg(long)]
     pub(crate) bound: bool,
+    /// Print those of a card that is full, for folded states
+    #[arg(long, conflicts_with = "bound")]
+    pub(crate) folded: bool,
     /// Print those of a search with this LTL formula beside the model
     #[arg(long, value_name = "LTL", conflicts_with_all = ["ltl", "claim"])]
     pub(crate) formula: Option<String>,

@@ -32,6 +32,10 @@ impl<D: Device> Search<'_, D> {
     /// Has the index less than half full, so that most searches in it are short; or three quarters, where a larger one takes room
     /// from the states. Gives why the search ends.
     pub(crate) fn make_room(&mut self, budget: &mut Budget<'_>) -> Result<Option<Stop>, Trouble> {
+        if self.is_folded() {
+            // What the card has is shared out.
+            return Ok(None);
+        }
         let next = self.given();
         while 2 * next > self.slots && self.slots < self.most_slots {
             self.grow()?;
@@ -61,10 +65,12 @@ impl<D: Device> Search<'_, D> {
     }
 
     /// Gives back the memory that a word of the block says.
-    fn free(&mut self, field: Field) {
+    pub(super) fn free(&mut self, field: Field) {
         let address = self.block[field as usize];
-        self.device.free(address);
-        self.allocated.retain(|other| *other != address);
+        // An index between folded states and their nodes was not taken by itself.
+        if let Some(at) = self.allocated.iter().position(|other| *other == address) {
+            self.device.free(self.allocated.swap_remove(at));
+        }
     }
 
     /// Takes more memory for a table with so many bytes for each number.
@@ -76,14 +82,23 @@ impl<D: Device> Search<'_, D> {
         Ok(())
     }
 
-    /// Has all states leave the card and shares its memory out anew, with so many slots; gives why that cannot be.
-    fn rearrange(&mut self, slots: u64, budget: &mut Budget<'_>) -> Result<Option<Stop>, Trouble> {
+    /// How many states have numbers, and how many lie on the card, beside an index of so many slots, the others being in the
+    /// machine's memory.
+    pub(super) fn room_beside(&self, slots: u64) -> Option<(u64, u64)> {
         let numbers = if self.beside > 0 { slots / 4 * 3 } else { self.numbers };
         let rest = self.budget.saturating_sub(8 * slots + self.beside * numbers);
         let room = rest / self.stride;
-        if rest < self.budget / LEAST_FOR_STATES || room < 2 || !self.arena.may_move() {
-            return Ok(Some(Stop::Memory));
-        }
+        let is_enough = rest >= self.budget / LEAST_FOR_STATES && room >= 2;
+        (is_enough && self.arena.may_move()).then_some((numbers, room))
+    }
+
+    /// Has all states leave the card and shares its memory out anew, with so many slots; gives why that cannot be.
+    pub(super) fn rearrange(
+        &mut self,
+        slots: u64,
+        budget: &mut Budget<'_>,
+    ) -> Result<Option<Stop>, Trouble> {
+        let Some((numbers, room)) = self.room_beside(slots) else { return Ok(Some(Stop::Memory)) };
         let on_card = self.given() - self.arena.moved();
         if on_card > 0
             && let Some(stop) = self.move_out(on_card, budget)?
@@ -112,7 +127,11 @@ impl<D: Device> Search<'_, D> {
         &mut self,
         budget: &mut Budget<'_>,
     ) -> Result<Option<Stop>, Trouble> {
-        if self.counter(Counter::Next) <= self.capacity() {
+        let full = self.capacity();
+        if self.counter(Counter::Next) <= full {
+            if self.is_folded() {
+                return self.unfold(budget);
+            }
             return match self.slots < self.most_slots {
                 true => self.grow().map(|()| None),
                 false => self.rearrange(2 * self.slots, budget),
@@ -120,6 +139,14 @@ impl<D: Device> Search<'_, D> {
         }
         let given = self.given();
         self.counters[Counter::Next as usize] = given;
+        if full == self.most_whole() {
+            // Where that does not pay there is more room for whole states.
+            self.fold(budget)?;
+            return Ok(None);
+        }
+        if self.is_folded() && full < self.arena.end() {
+            return self.unfold(budget);
+        }
         if given == self.numbers {
             let is_enough = self.numbers < self.slots / 4 * 3;
             return self.rearrange(if is_enough { self.slots } else { 2 * self.slots }, budget);

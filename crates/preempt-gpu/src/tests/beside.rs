@@ -4,6 +4,7 @@ use super::random::{self, Random, properties};
 use super::{assert_no_mistake, interpreter, models, options, shared};
 use crate::Card;
 use crate::evaluate::Evaluator;
+use crate::search::Folds;
 use preempt_check::{Budget, search_here};
 use preempt_core::{Claim, Stop, Verdict};
 use preempt_native::Native;
@@ -72,10 +73,13 @@ fn compare(text: &str, selection: &Selection, seed: u64) -> Compared {
     // On a card with room for all, the same up to the first violation, and on one that most states have to leave.
     let states = here.statistics.states;
     let small = 16 * states.next_power_of_two() + states * here.statistics.state_bytes / 3 + 900;
-    for (max_errors, memory) in [(0, None), (1, None), (0, Some(small))] {
+    let larger = small + states * (16 + here.statistics.state_bytes * 2 / 3);
+    for (max_errors, memory) in [(0, None), (1, None), (0, Some(small)), (0, Some(larger))] {
         let device = shared(Evaluator::new(seed, 1 << 26));
         let interpreter = beside(&model, &settings, property, control).expect("a model");
-        let card = Card { few: 1, ..Card::new(device.clone(), interpreter, memory) };
+        // Folded whether that pays or not, or not at all.
+        let folds = if seed.is_multiple_of(2) { Folds::Always } else { Folds::Never };
+        let card = Card { few: 1, folds, ..Card::new(device.clone(), interpreter, memory) };
         let request = Request { elsewhere: Some(Arc::new(card)), max_errors, ..plain.clone() };
         let there = claim(&request, Backend::Native).expect("the same model");
         if there.notes.iter().any(|note| note.contains("the card was not used")) {

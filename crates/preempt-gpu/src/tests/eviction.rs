@@ -4,6 +4,7 @@ use super::random::{self, Random};
 use super::{assert_same, counted, interpreter, options, shared};
 use crate::Card;
 use crate::evaluate::Evaluator;
+use crate::search::Folds;
 use preempt_check::{Budget, Finding, Options, RemoteSearch, search_here};
 use preempt_core::{Outcome, Stop, System, replay};
 use preempt_native::Native;
@@ -17,7 +18,8 @@ fn on_card(text: &str, seed: u64, card: u64, machine: usize, options: &Options) 
     let native = Native::new(&reference).expect("machine code");
     let device = shared(Evaluator::new(seed, 1 << 26));
     let model = interpreter(text).expect("a model");
-    let card = Card { few: 1, ..Card::new(device.clone(), model, Some(card)) };
+    let folds = Folds::Never;
+    let card = Card { few: 1, folds, ..Card::new(device.clone(), model, Some(card)) };
     let found = card.safety(&native, options, &mut Budget::unlimited().memory(machine));
     let launches = device.lock().unwrap_or_else(PoisonError::into_inner).launches;
     (found, launches)

@@ -11,11 +11,10 @@
 //! **Invariant:** every thread of a warp takes part in every vote, in the same order. So nothing leads out of a loop but its head: a thread
 //! that is done with a state says that it has no more rounds, processes and successors.
 
-use super::bounded;
 use super::kernel::Kernel;
 use super::layout::{Counter, Field, GROUP_WORDS, GROUPS, counter, field};
-use super::monitor;
 use super::range::{FIRST_NUMBER, NEXT_NUMBER, locate};
+use super::{bounded, folded, monitor};
 use crate::execute::workspace::{HEADER, Workspace};
 use crate::generate::ptx::{COPY_REGISTERS, Callee, TABLES, copy_text};
 use preempt_core::engine::SuccessorHeader;
@@ -65,6 +64,9 @@ impl Kernel<'_> {
         if self.observed.is_some() {
             text.push_str(monitor::REGISTERS);
         }
+        if self.folded {
+            text.push_str(&folded::declare(stride));
+        }
         text.push_str(
             "\t.reg .b64 block, arena, number, end, step, current, copies_at, headers, work, waiting, frame, wide, place, dead, table;\n\
              \t.reg .b64 base, low, counters, taken, faults, header, copy, arrivals, atomic_steps, errors;\n\
@@ -113,6 +115,9 @@ impl Kernel<'_> {
         if self.counts {
             text.push_str(&bounded::parameters());
         }
+        if self.folded {
+            text.push_str(&folded::begin(stride));
+        }
     }
 
     /// The next state of the level, and the next move of a property beside it.
@@ -128,8 +133,12 @@ impl Kernel<'_> {
         );
         text.push_str(&together("$FINISH", "$ITEM"));
         text.push_str("\tmov.b32 depth, 0;\n\tmov.b32 inner, 0;\n\tmov.b32 timeout, 0;\n");
-        text.push_str(&locate("number", "place", stride, "LOAD"));
-        text.push_str(&copy_text("place", "current", stride, "LOAD"));
+        text.push_str(&locate("number", "place", self.element(), "LOAD"));
+        if self.folded {
+            text.push_str(&folded::unfolded("place", "narrow"));
+        }
+        let from = if self.folded { "leaves" } else { "place" };
+        text.push_str(&copy_text(from, "current", stride, "LOAD"));
         if let Some(observed) = &self.observed {
             text.push_str(&observed.letter());
         }
@@ -347,8 +356,16 @@ impl Kernel<'_> {
             let _ = writeln!(text, "\tbra {end};");
         }
         if let Some(observed) = &self.observed {
-            let before = if self.counts { bounded::FILTER } else { "" };
-            text.push_str(&observed.further_moves(before));
+            text.push_str(&observed.further_moves());
+            if self.counts {
+                text.push_str(bounded::FILTER);
+            }
+            if !self.folded {
+                text.push_str(&locate("number", "place", stride, "AGAIN"));
+            }
+            let from = if self.folded { "leaves" } else { "place" };
+            text.push_str(&copy_text(from, "current", stride, "AGAIN"));
+            text.push_str("\tbra $MOVE;\n");
         }
     }
 }

@@ -8,10 +8,10 @@
 //! **Invariant:** an entry is visible only after the state that it names. It is read, as the states are, past the cache that
 //! is not coherent (`ld.global.cg`), and the address of the state depends on it.
 
-use super::bounded;
-use super::layout::{Counter, Field, counter, field};
+use super::layout::{Counter, Field, ROOT_BYTES, counter, field};
 use super::monitor::Observed;
 use super::range::{FIRST_NUMBER, NEXT_NUMBER, locate};
+use super::{bounded, folded};
 use crate::generate::ptx::{ALIGNMENT, BLOCK, COPY_REGISTERS, Callee, LOOP, call_text, copy_text};
 use std::fmt::Write;
 use std::ops::Range;
@@ -29,6 +29,8 @@ pub(super) struct Kernel<'a> {
     pub(super) uses_timeout: bool,
     /// Whether preemptions are counted, see `bounded.rs`.
     pub(super) counts: bool,
+    /// Whether the states in the arena are folded, see `folded.rs`.
+    pub(super) folded: bool,
     pub(super) pc_width: u32,
     /// The functions that expand a process, by type.
     pub(super) expand: &'a [Callee],
@@ -72,6 +74,11 @@ fn mix(text: &mut String, word: &str) {
 }
 
 impl Kernel<'_> {
+    /// Bytes of a state in the arena.
+    pub(super) fn element(&self) -> u32 {
+        if self.folded { ROOT_BYTES } else { self.stride }
+    }
+
     fn words(&self) -> u32 {
         self.stride / 8
     }
@@ -157,8 +164,26 @@ impl Kernel<'_> {
         mix(text, "factor");
     }
 
+    /// Folds the state, whose root then is in `root`; leads to `$END` where there is no room for a node, which is noted.
+    fn fold(&self, text: &mut String) {
+        text.push_str(&folded::begin(self.stride));
+        text.push_str(&copy_text("state", "leaves", self.stride, "FOLD"));
+        text.push_str(&call_text(
+            &folded::fold(),
+            &["tree", "like", "block"].map(String::from),
+            "narrow",
+        ));
+        text.push_str(
+            "\tsetp.ne.s32 test, narrow, 0;\n\t@test bra $END;\n\tld.b64 root, [tree+8];\n",
+        );
+    }
+
     /// Writes the state to the arena, at `there`.
     fn write(&self, text: &mut String) {
+        if self.folded {
+            text.push_str("\tst.global.b64 [there+0], root;\n");
+            return;
+        }
         if self.words() <= UNROLLED {
             for word in (0..self.words()).step_by(2) {
                 let _ = writeln!(
@@ -174,7 +199,8 @@ impl Kernel<'_> {
     }
 
     /// `(state, block, seek, origin) -> nothing`: inserts a state, or compares it with the one that is looked for, whose
-    /// predecessor `origin` then is. Where preemptions are counted the last mover comes behind these.
+    /// predecessor `origin` then is. Where preemptions are counted the last mover comes behind these; where states are folded, the
+    /// tree of the predecessor.
     pub(super) fn insert(&self, callee: &Callee) -> String {
         let mut text = crate::generate::ptx::heading(callee);
         text.push_str("\n{\n");
@@ -194,6 +220,11 @@ impl Kernel<'_> {
         if self.counts {
             text.push_str(&bounded::insert_head());
         }
+        if self.folded {
+            text.push_str(&folded::declare(self.stride));
+            let tree = 4 + u32::from(self.counts);
+            let _ = writeln!(text, "\t.reg .b64 like, root;\n\tld.param.b64 like, [p{tree}];");
+        }
         self.hash(&mut text);
         let _ = writeln!(
             text,
@@ -206,6 +237,9 @@ impl Kernel<'_> {
             "\tatom.global.min.u64 wide, [counters+{}], origin;\n\tbra $END;\n$INSERT:",
             counter(Counter::Found)
         );
+        if self.folded {
+            self.fold(&mut text);
+        }
         let _ = writeln!(
             text,
             "\tld.global.b64 arena, [block+{}];\n\tld.global.b64 index, [block+{}];\n\tld.global.b64 mask, [block+{}];\n\
@@ -222,8 +256,14 @@ impl Kernel<'_> {
             field(Field::Base),
             (1_u64 << 40) - 1,
         );
-        text.push_str(&locate("known", "there", self.stride, "KNOWN"));
-        self.compare(&mut text, "$SAME", "$NEXT");
+        text.push_str(&locate("known", "there", self.element(), "KNOWN"));
+        if self.folded {
+            text.push_str(
+                "\tld.global.cg.b64 differs, [there+0];\n\tsetp.ne.u64 test, differs, root;\n\t@test bra $NEXT;\n",
+            );
+        } else {
+            self.compare(&mut text, "$SAME", "$NEXT");
+        }
         if self.counts {
             text.push_str(&bounded::visit_known());
         }
@@ -253,7 +293,7 @@ impl Kernel<'_> {
              \tsetp.ge.u64 test, number, capacity;\n\t@test bra $FULL;\n\
              \tmov.b32 has_number, 1;\n\tmul.lo.u64 there, number, {};\n\tadd.s64 there, arena, there;",
             counter(Counter::Next),
-            self.stride
+            self.element()
         );
         self.write(&mut text);
         if self.counts {
@@ -279,6 +319,10 @@ impl Kernel<'_> {
                 let _ = writeln!(text, "\t.reg .b64 s{word};");
             }
         }
+        if self.folded {
+            text.push_str(&folded::declare(self.stride));
+            text.push_str("\t.reg .b64 root;\n");
+        }
         let _ = writeln!(
             text,
             "\t.reg .b64 state, block, hash, low, high, factor, part<8>, own, arena, base, index, mask, dead;\n\
@@ -295,7 +339,14 @@ impl Kernel<'_> {
             field(Field::End),
             field(Field::Base),
         );
-        text.push_str(&locate("number", "state", self.stride, "STATE"));
+        if self.folded {
+            text.push_str(&folded::begin(self.stride));
+            text.push_str(&locate("number", "root", ROOT_BYTES, "STATE"));
+            text.push_str(&folded::unfolded("root", "narrow"));
+            text.push_str("\tmov.b64 state, leaves;\n");
+        } else {
+            text.push_str(&locate("number", "state", self.stride, "STATE"));
+        }
         self.hash(&mut text);
         text.push_str(
             "\tshr.u64 wide, hash, 40;\n\tshl.b64 wide, wide, 40;\n\tadd.s64 mine, number, 1;\n\tor.b64 mine, mine, wide;\n\
@@ -332,6 +383,9 @@ impl Kernel<'_> {
         let mut arguments = [state, "block", "seek", "number"].map(String::from).to_vec();
         if self.counts {
             arguments.push("mover".into());
+        }
+        if self.folded {
+            arguments.push("tree".into());
         }
         text.push_str(&call_text(insert, &arguments, "nothing"));
     }

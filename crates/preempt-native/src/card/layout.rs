@@ -43,10 +43,16 @@ pub enum Field {
     Blocks,
     /// A block has two to the power of this many states.
     Shift,
+    /// Address of the nodes of folded states, see `folded.rs`.
+    Nodes,
+    /// How many slots they have.
+    NodeSlots,
+    /// Where states of a range are left folded, or whole.
+    Staging,
 }
 
 /// How many words the block of parameters has.
-pub const FIELDS: usize = 20;
+pub const FIELDS: usize = 23;
 /// In records: the states that are to be looked at, in every other round.
 pub const MARKS: [u64; 2] = [1 << 31, 1 << 63];
 /// More processes than this cannot be told apart in a record.
@@ -85,7 +91,10 @@ pub enum Counter {
     Marked,
     /// Not 0 once the property had no move where the model has one.
     Cut,
-    /// The first group of counters that many threads add to: arrivals, steps inside indivisible sequences, mistakes.
+    /// Not 0 once there was no room for a node of a folded state.
+    NodesFull,
+    /// The first group of counters that many threads add to: arrivals, steps inside indivisible sequences, mistakes, nodes of
+    /// folded states.
     Groups = 16,
 }
 
@@ -102,6 +111,13 @@ pub const EXPAND: &str = "expand";
 pub const COMMIT: &str = "commit";
 /// The name of the kernel that puts states into a new index.
 pub const REBUILD: &str = "rebuild";
+
+/// The name of the kernel that folds states.
+pub const FOLD: &str = "fold";
+/// The name of the kernel that makes folded states whole.
+pub const UNFOLD: &str = "unfold";
+/// Bytes of a folded state in the arena.
+pub const ROOT_BYTES: u32 = 8;
 
 /// How many bytes into the block of parameters a word lies.
 pub(super) fn field(field: Field) -> u32 {

@@ -9,8 +9,7 @@
 //! an indivisible sequence the automaton rests.
 
 use super::layout::{Counter, counter};
-use super::range::locate;
-use crate::generate::ptx::{Callee, call_text, copy_text};
+use crate::generate::ptx::{Callee, call_text};
 use std::fmt::Write;
 
 /// An automaton as a table.
@@ -114,16 +113,10 @@ impl Observed<'_> {
             .into()
     }
 
-    /// Has the model take its steps once more, `before` which something may be done, if the automaton has another move.
-    pub(super) fn further_moves(&self, before: &str) -> String {
-        let mut text = String::from(
-            "$MOVE_END:\n\t@held bra $OVER;\n\tsetp.eq.s32 test, targets, 0;\n\t@test bra $OVER;\n\
-             \tmov.b32 depth, 0;\n\tmov.b32 inner, 0;\n\tmov.b32 timeout, 0;\n",
-        );
-        text.push_str(before);
-        text.push_str(&locate("number", "place", self.stride, "AGAIN"));
-        text.push_str(&copy_text("place", "current", self.stride, "AGAIN"));
-        text.push_str("\tbra $MOVE;\n");
-        text
+    /// Behind the steps that the model takes with one move of the automaton: has it take them once more if there is another.
+    pub(super) fn further_moves(&self) -> String {
+        "$MOVE_END:\n\t@held bra $OVER;\n\tsetp.eq.s32 test, targets, 0;\n\t@test bra $OVER;\n\
+         \tmov.b32 depth, 0;\n\tmov.b32 inner, 0;\n\tmov.b32 timeout, 0;\n"
+            .into()
     }
 }
