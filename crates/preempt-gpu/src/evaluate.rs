@@ -4,7 +4,7 @@
 //! an access to global memory another one goes on, by a random choice from a seed, so that the races for slots and
 //! numbers come out in many ways. An access that is not aligned, or outside of what was allocated, ends the test, and memory
 //! that was not written holds no zeros. The threads of a block are one warp: a vote waits for all of them, and ends the test if they are not
-//! all at the same one.
+//! all at the same one; so does what one thread says to all.
 
 use crate::device::{Device, Trouble};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -71,8 +71,8 @@ struct Thread {
     frames: Vec<Frame>,
     local: Vec<u8>,
     specials: [u64; 5],
-    /// What it says in the vote at which it waits for its warp.
-    vote: Option<bool>,
+    /// What it says where it waits for its warp.
+    vote: Option<u64>,
 }
 
 impl Thread {
@@ -437,12 +437,10 @@ impl Evaluator {
                 return true;
             }
             "membar" => {}
-            "vote" => {
-                thread.vote = Some(value(frame, &specials, 1) != 0);
+            "vote" | "shfl" => {
+                thread.vote = Some(value(frame, &specials, 1));
                 return true;
             }
-            "activemask" => frame.registers[target(operands)] = 1 << specials[4],
-            "shfl" => frame.registers[target(operands)] = value(frame, &specials, 1),
             "setp" => {
                 let (a, b) = (value(frame, &specials, 1) & mask, value(frame, &specials, 2) & mask);
                 let unsigned = parts[2].starts_with('u');
@@ -524,13 +522,25 @@ impl Evaluator {
             members().all(|thread| Some(thread.place()) == place),
             "they are at different votes"
         );
-        let any = members().any(|thread| thread.vote == Some(true));
+        let mut said = [0; BLOCK as usize];
+        members().for_each(|thread| said[thread.specials[4] as usize] = thread.vote.unwrap_or(0));
+        let ballot =
+            (0..).zip(said).fold(0, |ballot, (lane, said)| ballot | u64::from(said != 0) << lane);
         for thread in running.iter_mut().filter(|thread| thread.warp() == warp) {
-            let frame = thread.frames.last_mut().expect("a frame");
-            let vote = &self.functions[frame.function].code[frame.at - 1];
-            let Operand::Register(target) = vote.operands[0] else { panic!("no target") };
-            frame.registers[target] = u64::from(any);
             thread.vote = None;
+            let frame = thread.frames.last_mut().expect("a frame");
+            let Instruction { name, operands, .. } =
+                &self.functions[frame.function].code[frame.at - 1];
+            let Operand::Register(target) = operands[0] else { panic!("no target") };
+            frame.registers[target] = match name.as_str() {
+                "vote.sync.any.pred" => u64::from(ballot != 0),
+                "vote.sync.ballot.b32" => ballot,
+                "shfl.sync.idx.b32" => {
+                    let Operand::Register(lane) = operands[2] else { panic!("no lane") };
+                    said[frame.registers[lane] as usize]
+                }
+                name => panic!("{name} for a warp"),
+            };
         }
     }
 }

@@ -468,6 +468,8 @@ impl<'d, D: Device> Search<'d, D> {
         successors: impl Fn(&[u8]) -> Option<Vec<Vec<u8>>>,
     ) -> Result<bool, Trouble> {
         let states = self.given();
+        // To read a folded state takes as many questions as it has parts.
+        let samples = if self.is_folded() { samples / 8 } else { samples };
         let mut random = 0x9e37_79b9_7f4a_7c15_u64;
         for sample in 0..samples.min(states) {
             // The first ones, where a mistake shows soonest, and any others.
@@ -512,6 +514,7 @@ impl<'d, D: Device> Search<'d, D> {
             let target = way.last().cloned().unwrap_or_default();
             self.device.write(self.block[Field::Target as usize], &target)?;
             self.counters[Counter::Found as usize] = u64::MAX;
+            self.counters[Counter::Full as usize] = 0;
             self.write_counters()?;
             let (first, end) = (self.levels[level - 1], self.levels[level]);
             self.run(EXPAND, first, end)?;

@@ -18,7 +18,7 @@ use crate::device::{Device, Trouble};
 use preempt_check::{Budget, Progress};
 use preempt_core::Stop;
 use preempt_native::card::{
-    Counter, FOLD, Field, GROUP_WORDS, GROUPS, REBUILD, ROOT_BYTES, UNFOLD,
+    Counter, FOLD, Field, GROUP_WORDS, GROUPS, LINE, REBUILD, ROOT_BYTES, UNFOLD,
 };
 use std::ops::Range;
 
@@ -40,7 +40,12 @@ const LONGEST: usize = 1 << 20;
 /// It pays if so many times as many states have room.
 const PAYS: f64 = 1.25;
 /// So full the table of nodes is planned to be at most.
-const FILLED: f64 = 0.75;
+const FILLED: f64 = 0.85;
+
+/// Of so many slots for nodes those that can be used: whole lines, of which each has a number of four bytes.
+fn whole_lines(slots: u64) -> u64 {
+    slots.min(u64::from(u32::MAX) - 1) / u64::from(LINE) * u64::from(LINE)
+}
 
 impl<D: Device> Search<'_, D> {
     /// So many states there are at most before it is tried to fold them.
@@ -110,6 +115,9 @@ impl<D: Device> Search<'_, D> {
     ) -> Result<bool, Trouble> {
         let given = self.given();
         let half = given / 2;
+        if whole_lines(free / 8) == 0 {
+            return Ok(false);
+        }
         self.clear_nodes(folded.nodes, free / 8)?;
         if !self.make_nodes(0..half, folded, &mut stops)? {
             return Ok(false);
@@ -170,8 +178,8 @@ impl<D: Device> Search<'_, D> {
             let states = states.min(slots / 4 * 3);
             let for_nodes = rest.saturating_sub(u64::from(ROOT_BYTES) * states).min(most_for_nodes);
             let states = states.min(((for_nodes as f64 - first) / each) as u64);
-            let node_slots = (for_nodes / 8).min(u64::from(u32::MAX) - 1);
-            Some(Shares { states, slots, node_slots })
+            let node_slots = whole_lines(for_nodes / 8);
+            (node_slots > 0).then_some(Shares { states, slots, node_slots })
         });
         let none = Shares { states: 0, slots: self.slots, node_slots: 0 };
         shares.max_by_key(|shares| shares.states).unwrap_or(none)
@@ -179,7 +187,7 @@ impl<D: Device> Search<'_, D> {
 
     /// Forgets all nodes; from now on they lie here.
     fn clear_nodes(&mut self, at: u64, slots: u64) -> Result<(), Trouble> {
-        let slots = slots.min(u64::from(u32::MAX) - 1);
+        let slots = whole_lines(slots);
         self.block[Field::Nodes as usize] = at;
         self.block[Field::NodeSlots as usize] = slots;
         for group in 0..GROUPS {

@@ -163,7 +163,7 @@ pub(super) const FILTER: &str = "\tmov.b32 filtered, 1;\n";
 /// What the insertion of a state needs beside the rest.
 pub(super) fn insert_head() -> String {
     format!(
-        "\t.reg .b64 records, record, bit_of_mover, mark, bucket;\n\t.reg .b32 mover;\n\tld.param.b32 mover, [p4];\n\
+        "\t.reg .b64 records, record, bit_of_mover, mark, bucket;\n\t.reg .b32 mover;\n\tld.param.b32 mover, [p5];\n\
          \tmov.b64 bit_of_mover, 1;\n\tshl.b64 bit_of_mover, bit_of_mover, mover;\n\
          \tld.global.b64 records, [block+{}];\n\tld.global.b64 mark, [block+{}];\n\tld.global.b64 bucket, [block+{}];\n",
         field(Field::Records),

@@ -11,7 +11,7 @@
 //! **Invariant:** every thread of a warp takes part in every vote, in the same order. So nothing leads out of a loop but its head: a thread
 //! that is done with a state says that it has no more rounds, processes and successors.
 
-use super::kernel::Kernel;
+use super::kernel::{ALONE, ARRIVES, Kernel, PRESENT};
 use super::layout::{Counter, Field, GROUP_WORDS, GROUPS, counter, field};
 use super::range::{FIRST_NUMBER, NEXT_NUMBER, locate};
 use super::{bounded, folded, monitor};
@@ -124,6 +124,12 @@ impl Kernel<'_> {
     fn take_state(&self, text: &mut String, insert: &Callee) {
         let Kernel { stride, globals_end, .. } = *self;
         text.push_str(NEXT_NUMBER);
+        // Once there is no room for a state the range has to be expanded again.
+        let _ = writeln!(
+            text,
+            "\tld.global.cg.b64 wide, [counters+{}];\n\tsetp.ne.u64 test, wide, 0;\n\t@test bra $DONE;",
+            counter(Counter::Full)
+        );
         if self.counts {
             text.push_str(&bounded::is_open());
         }
@@ -202,7 +208,7 @@ impl Kernel<'_> {
     fn judge_successor(&self, text: &mut String) {
         let _ = writeln!(
             text,
-            "$HEADER:\n\tmov.b32 arrives, 0;\n\tsetp.lt.s32 busy, reach, found;\n{}\
+            "$HEADER:\n\tmov.b32 arrives, {PRESENT};\n\tsetp.lt.s32 busy, reach, found;\n{}\
              \tmul.wide.u32 header, reach, {HEADER};\n\tadd.s64 header, headers, header;\n\tadd.s32 reach, reach, 1;\n\
              \tld.b32 result, [header+{}];\n\tld.b32 transition, [header+{}];\n\tld.b32 partner, [header+{}];\n\
              \tand.b32 bits, result, 3;\n\tsetp.eq.s32 test, bits, 3;\n\t@test bra $ASK_AT_SUCCESSOR;\n\
@@ -258,10 +264,15 @@ impl Kernel<'_> {
         } else {
             text.push_str("\tbra $ASK_AT_SUCCESSOR;\n");
         }
-        text.push_str("$ARRIVE:\n\tadd.s64 arrivals, arrivals, 1;\n\tmov.b32 arrives, 1;\n");
+        let _ = writeln!(
+            text,
+            "$ARRIVE:\n\tadd.s64 arrivals, arrivals, 1;\n\tmov.b32 arrives, {ARRIVES};"
+        );
+        self.add_own(text, "copy");
+        // Those that have nothing to insert are present.
         text.push_str("$JUDGED:\n\tsetp.ne.s32 busy, arrives, 0;\n");
-        text.push_str(&together("$HEADER", "$HEADER"));
-        self.call_insert(text, insert, "copy");
+        text.push_str(&vote("$HEADER"));
+        self.call_insert(text, insert, "copy", "arrives");
         text.push_str(
             "\tbra $HEADER;\n\
              $NEXT_PROCESS:\n\tsetp.lt.u32 busy, pid, processes;\n\t@busy bra $BEHIND;\n\tadd.s32 pid, pid, 1;\n\tbra $PROCESS;\n$BEHIND:\n",
@@ -282,7 +293,7 @@ impl Kernel<'_> {
         if self.counts {
             text.push_str("\tmov.b32 mover, last;\n");
         }
-        self.call_insert(text, insert, "current");
+        self.insert_alone(text, insert);
         text.push_str("\tbra $ITEM_END;\n$ALL_TRIED:\n");
         if self.uses_timeout {
             text.push_str(
@@ -303,10 +314,17 @@ impl Kernel<'_> {
             text.push_str(&bounded::each_visit(name));
         }
         text.push_str("\tadd.s64 arrivals, arrivals, 1;\n");
-        self.call_insert(text, insert, "current");
+        self.insert_alone(text, insert);
         if self.counts {
             text.push_str(&bounded::visited(name));
         }
+    }
+
+    /// Inserts the present state, which other threads of the warp need not do at the same time.
+    fn insert_alone(&self, text: &mut String, insert: &Callee) {
+        self.add_own(text, "current");
+        let _ = writeln!(text, "\tmov.b32 narrow, {ALONE};");
+        self.call_insert(text, insert, "current", "narrow");
     }
 
     /// Nothing can move: a mistake unless every process is where it may end.
@@ -372,9 +390,12 @@ impl Kernel<'_> {
 
 /// The head of a loop of the warp: leads to `over` once no thread is `busy`, and to the end of the body, `idle`, those that are not.
 fn together(over: &str, idle: &str) -> String {
-    format!(
-        "\tvote.sync.any.pred any, busy, 0xffffffff;\n\t@!any bra {over};\n\t@!busy bra {idle};\n"
-    )
+    format!("{}\t@!busy bra {idle};\n", vote(over))
+}
+
+/// Leads to `over` if no thread of the warp is `busy`.
+fn vote(over: &str) -> String {
+    format!("\tvote.sync.any.pred any, busy, 0xffffffff;\n\t@!any bra {over};\n")
 }
 
 /// A thread is done with its state: at the vote about rounds, before the one about successors, or before that about insertions. Where the
@@ -389,7 +410,7 @@ fn leave(text: &mut String) {
         text,
         "$ASK:\n{ask}$OVER:\n\tmov.b32 working, 0;\n\tbra $ITEM;\n\
          $ASK_AT_PROCESS:\n{ask}$OVER_AT_PROCESS:\n{no_more}\tbra $HEADER;\n\
-         $ASK_AT_SUCCESSOR:\n{ask}{no_more}\tmov.b32 arrives, 0;\n\tbra $JUDGED;\n\
+         $ASK_AT_SUCCESSOR:\n{ask}{no_more}\tmov.b32 arrives, {PRESENT};\n\tbra $JUDGED;\n\
          $NEXT_STATE:\n\tadd.s64 number, number, step;\n\tbra $STATE;\n"
     );
 }

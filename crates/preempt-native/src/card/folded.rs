@@ -22,8 +22,11 @@ use crate::generate::code::Parameter::{Address, Number};
 use crate::generate::ptx::{COPY_REGISTERS, Callee, LOOP, call_text, copy_text};
 use std::fmt::Write;
 
-/// So many slots are probed before the table counts as full.
-const MOST_PROBES: u32 = 1024;
+/// So many slots, a cache line, are probed one after the other before another line is.
+pub const LINE: u32 = 16;
+/// So many slots are probed before the table counts as full. If nine of ten are taken, four lines of five still have a free one, so
+/// that one pair in a billion looks at a dozen lines.
+const MOST_PROBES: u32 = 24 * LINE;
 
 const FACTOR: u64 = 0xa076_1d64_78bd_642f;
 
@@ -49,7 +52,7 @@ pub(super) fn unfold() -> Callee {
 
 /// The text of both, in front of what calls them.
 pub(super) fn functions(stride: u32) -> String {
-    let last = leaves(stride) - 1;
+    let (last, last_of_line) = (leaves(stride) - 1, LINE - 1);
     let mut text = crate::generate::ptx::heading(&fold());
     let _ = write!(
         text,
@@ -69,7 +72,9 @@ pub(super) fn functions(stride: u32) -> String {
          \tmov.b64 wide, 0;\n\tatom.global.cas.b64 entry, [place+0], wide, pair;\n\
          \tsetp.eq.u64 test, entry, pair;\n\t@test bra $FOUND;\n\tsetp.ne.u64 test, entry, 0;\n\t@test bra $ON;\n\
          \tadd.s64 claimed, claimed, 1;\n\tbra $FOUND;\n\
-         $ON:\n\tadd.s64 slot, slot, 1;\n\tsetp.ge.u64 test, slot, slots;\n\t@test mov.b64 slot, 0;\n\tadd.s32 probes, probes, 1;\n\
+         $ON:\n\tadd.s32 probes, probes, 1;\n\tand.b32 narrow, probes, {last_of_line};\n\tsetp.eq.s32 test, narrow, 0;\n\t@test bra $LINE;\n\
+         \tadd.s64 wide, slot, 1;\n\tand.b64 wide, wide, {last_of_line};\n\tand.b64 slot, slot, -{LINE};\n\tor.b64 slot, slot, wide;\n\tbra $PROBE;\n\
+         $LINE:\n\tmov.b64 wide, {FACTOR:#x};\n\tmul.lo.u64 other, other, wide;\n\tadd.s64 other, other, 1;\n\tmul.hi.u64 slot, other, slots;\n\
          \tsetp.lt.u32 test, probes, {MOST_PROBES};\n\t@test bra $PROBE;\n\
          \tld.global.b64 place, [block+{}];\n\tmov.b64 wide, 1;\n\tst.global.b64 [place+{}], wide;\n\tst.global.b64 [place+{}], wide;\n\
          \tmov.b32 number, 1;\n\tbra $END;\n\

@@ -44,6 +44,11 @@ pub(super) struct Kernel<'a> {
 /// States of so many words are hashed and compared without a loop.
 const UNROLLED: u32 = 16;
 
+/// How a thread takes part in an insertion of its warp: it has no state, it has one, or it is on its own.
+pub(super) const PRESENT: u32 = 0;
+pub(super) const ARRIVES: u32 = 1;
+pub(super) const ALONE: u32 = 2;
+
 /// So many slots are probed before the index counts as full.
 const MOST_PROBES: u32 = 4096;
 
@@ -174,7 +179,7 @@ impl Kernel<'_> {
             "narrow",
         ));
         text.push_str(
-            "\tsetp.ne.s32 test, narrow, 0;\n\t@test bra $END;\n\tld.b64 root, [tree+8];\n",
+            "\tsetp.ne.s32 test, narrow, 0;\n\t@test bra $NOTHING;\n\tld.b64 root, [tree+8];\n",
         );
     }
 
@@ -198,9 +203,11 @@ impl Kernel<'_> {
         text.push_str(&copy_text("state", "there", self.stride, "WRITE"));
     }
 
-    /// `(state, block, seek, origin) -> nothing`: inserts a state, or compares it with the one that is looked for, whose
+    /// `(state, block, seek, origin, how) -> nothing`: inserts a state, or compares it with the one that is looked for, whose
     /// predecessor `origin` then is. Where preemptions are counted the last mover comes behind these; where states are folded, the
-    /// tree of the predecessor.
+    /// tree of the predecessor. `how` is one of [`PRESENT`], [`ARRIVES`] and [`ALONE`].
+    ///
+    /// The threads of a warp that have found an empty slot take their numbers together, behind a vote in which all of them take part.
     pub(super) fn insert(&self, callee: &Callee) -> String {
         let mut text = crate::generate::ptx::heading(callee);
         text.push_str("\n{\n");
@@ -213,8 +220,9 @@ impl Kernel<'_> {
         text.push_str(
             "\t.reg .b64 state, block, hash, low, high, factor, differs, other<8>, part<8>, own, there;\n\
              \t.reg .b64 arena, base, index, mask, tag, slot, entry, known, number, place, counters, wide, capacity, mine, origin;\n\
-             \t.reg .b32 has_number, probes, active, lane, leader, ahead, bit, seek, narrow, left;\n\t.reg .pred test, is_leader;\n\
-             \tld.param.b64 state, [p0];\n\tld.param.b64 block, [p1];\n\tld.param.b32 seek, [p2];\n\tld.param.b64 origin, [p3];\n",
+             \t.reg .b32 has_number, probes, active, lane, leader, ahead, bit, seek, narrow, left, how;\n\t.reg .pred test, is_leader, needs;\n\
+             \tld.param.b64 state, [p0];\n\tld.param.b64 block, [p1];\n\tld.param.b32 seek, [p2];\n\tld.param.b64 origin, [p3];\n\
+             \tld.param.b32 how, [p4];\n",
         );
         let _ = writeln!(text, "\tld.global.b64 counters, [block+{}];", field(Field::Counters));
         if self.counts {
@@ -222,9 +230,13 @@ impl Kernel<'_> {
         }
         if self.folded {
             text.push_str(&folded::declare(self.stride));
-            let tree = 4 + u32::from(self.counts);
+            let tree = 5 + u32::from(self.counts);
             let _ = writeln!(text, "\t.reg .b64 like, root;\n\tld.param.b64 like, [p{tree}];");
         }
+        let _ = writeln!(
+            text,
+            "\tmov.b32 has_number, 0;\n\tsetp.eq.s32 test, how, {PRESENT};\n\t@test bra $NOTHING;"
+        );
         self.hash(&mut text);
         let _ = writeln!(
             text,
@@ -244,7 +256,7 @@ impl Kernel<'_> {
             text,
             "\tld.global.b64 arena, [block+{}];\n\tld.global.b64 index, [block+{}];\n\tld.global.b64 mask, [block+{}];\n\
              \tld.global.b64 capacity, [block+{}];\n\tld.global.b64 base, [block+{}];\n\
-             \tshr.u64 tag, hash, 40;\n\tand.b64 slot, hash, mask;\n\tmov.b32 has_number, 0;\n\tmov.b32 probes, 0;\n\
+             \tshr.u64 tag, hash, 40;\n\tand.b64 slot, hash, mask;\n\tmov.b32 probes, 0;\n\
              $PROBE:\n\tshl.b64 place, slot, 3;\n\tadd.s64 place, index, place;\n\tld.global.cg.b64 entry, [place+0];\n\
              $LOOK:\n\tsetp.eq.u64 test, entry, 0;\n\t@test bra $EMPTY;\n\
              \tshr.u64 wide, entry, 40;\n\tsetp.ne.u64 test, wide, tag;\n\t@test bra $NEXT;\n\
@@ -269,29 +281,37 @@ impl Kernel<'_> {
         }
         let _ = writeln!(
             text,
-            "$WASTE:\n\tsetp.eq.s32 test, has_number, 0;\n\t@test bra $END;\n\
+            "$WASTE:\n\tsetp.eq.s32 test, has_number, 0;\n\t@test bra $NOTHING;\n\
              \tld.global.b64 there, [block+{}];\n\tshr.u64 wide, number, 5;\n\tshl.b64 wide, wide, 2;\n\tadd.s64 there, there, wide;\n\
              \tcvt.u32.u64 narrow, number;\n\tand.b32 narrow, narrow, 31;\n\tmov.b32 bit, 1;\n\tshl.b32 bit, bit, narrow;\n\
              \tatom.global.or.b32 bit, [there+0], bit;\n\tmov.b64 wide, 1;\n\tatom.global.add.u64 wide, [counters+{}], wide;\n\tbra $END;\n\
              $NEXT:\n\tadd.s64 slot, slot, 1;\n\tand.b64 slot, slot, mask;\n\tadd.s32 probes, probes, 1;\n\
-             \tsetp.lt.u32 test, probes, {MOST_PROBES};\n\t@test bra $PROBE;\n\tbra $FULL;\n\
+             \tsetp.lt.u32 test, probes, {MOST_PROBES};\n\t@test bra $PROBE;\n\
+             \tmov.b64 wide, 1;\n\tst.global.b64 [counters+{}], wide;\n\tbra $WASTE;\n\
              $EMPTY:\n\tsetp.ne.s32 test, has_number, 0;\n\t@test bra $CLAIM;",
             field(Field::Dead),
             counter(Counter::Dead),
+            counter(Counter::Full),
         );
-        // One of the threads that need a number now takes the numbers of all.
+        // One of the threads that need a number takes the numbers of all.
         let _ = writeln!(
             text,
-            "\tactivemask.b32 active;\n\tmov.u32 lane, %laneid;\n\tbfind.u32 leader, active;\n\tsetp.eq.u32 is_leader, lane, leader;\n\
+            "\tsetp.eq.s32 needs, has_number, 0;\n\tbra $NUMBER;\n\
+             $NOTHING:\n\tsetp.ne.s32 test, seek, 0;\n\t@test bra $END;\n\tsetp.ne.s32 needs, has_number, 0;\n\
+             $NUMBER:\n\tsetp.eq.s32 test, how, {ALONE};\n\t@test bra $ALONE;\n\
+             \tvote.sync.ballot.b32 active, needs, 0xffffffff;\n\tsetp.eq.s32 test, active, 0;\n\t@test bra $END;\n\
+             \tmov.u32 lane, %laneid;\n\tbfind.u32 leader, active;\n\tsetp.eq.u32 is_leader, lane, leader;\n\
              \tmov.b32 bit, 1;\n\tshl.b32 bit, bit, lane;\n\tsub.s32 bit, bit, 1;\n\tand.b32 bit, bit, active;\n\tpopc.b32 ahead, bit;\n\
              \tpopc.b32 narrow, active;\n\tcvt.u64.u32 wide, narrow;\n\tmov.b64 number, 0;\n\
              \t@is_leader atom.global.add.u64 number, [counters+{}], wide;\n\
-             \tcvt.u32.u64 narrow, number;\n\tshfl.sync.idx.b32 narrow, narrow, leader, 31, active;\n\tcvt.u64.u32 low, narrow;\n\
-             \tshr.u64 high, number, 32;\n\tcvt.u32.u64 narrow, high;\n\tshfl.sync.idx.b32 narrow, narrow, leader, 31, active;\n\
+             \tcvt.u32.u64 narrow, number;\n\tshfl.sync.idx.b32 narrow, narrow, leader, 31, 0xffffffff;\n\tcvt.u64.u32 low, narrow;\n\
+             \tshr.u64 high, number, 32;\n\tcvt.u32.u64 narrow, high;\n\tshfl.sync.idx.b32 narrow, narrow, leader, 31, 0xffffffff;\n\
              \tcvt.u64.u32 high, narrow;\n\tshl.b64 high, high, 32;\n\tor.b64 number, low, high;\n\
-             \tcvt.u64.u32 wide, ahead;\n\tadd.s64 number, number, wide;\n\
-             \tsetp.ge.u64 test, number, capacity;\n\t@test bra $FULL;\n\
+             \tcvt.u64.u32 wide, ahead;\n\tadd.s64 number, number, wide;\n\t@needs bra $NUMBERED;\n\tbra $END;\n\
+             $ALONE:\n\t@!needs bra $END;\n\tmov.b64 wide, 1;\n\tatom.global.add.u64 number, [counters+{}], wide;\n\
+             $NUMBERED:\n\tsetp.ge.u64 test, number, capacity;\n\t@test bra $FULL;\n\
              \tmov.b32 has_number, 1;\n\tmul.lo.u64 there, number, {};\n\tadd.s64 there, arena, there;",
+            counter(Counter::Next),
             counter(Counter::Next),
             self.element()
         );
@@ -304,7 +324,7 @@ impl Kernel<'_> {
             "\tmembar.gl;\n\tadd.s64 mine, number, 1;\n\tshl.b64 wide, tag, 40;\n\tor.b64 mine, mine, wide;\n\
              $CLAIM:\n\tmov.b64 wide, 0;\n\tatom.global.cas.b64 entry, [place+0], wide, mine;\n\
              \tsetp.ne.u64 test, entry, 0;\n\t@test bra $LOOK;\n\tbra $END;\n\
-             $FULL:\n\tmov.b64 wide, 1;\n\tst.global.b64 [counters+{}], wide;\n\tbra $WASTE;\n\
+             $FULL:\n\tmov.b64 wide, 1;\n\tst.global.b64 [counters+{}], wide;\n\
              $END:\n\tst.param.b32 [result], seek;\n\tret;\n}}\n",
             counter(Counter::Full)
         );
@@ -375,12 +395,16 @@ impl Kernel<'_> {
         let _ = writeln!(text, "${name}_DONE:");
     }
 
-    /// Calls the function that inserts a state.
-    pub(super) fn call_insert(&self, text: &mut String, insert: &Callee, state: &str) {
+    /// Has the state know the state of the property beside it.
+    pub(super) fn add_own(&self, text: &mut String, state: &str) {
         if self.observed.is_some() {
             let _ = writeln!(text, "\tst.b8 [{state}+{}], own;", self.stride - 1);
         }
-        let mut arguments = [state, "block", "seek", "number"].map(String::from).to_vec();
+    }
+
+    /// Calls the function that inserts a state; `how` is a register.
+    pub(super) fn call_insert(&self, text: &mut String, insert: &Callee, state: &str, how: &str) {
+        let mut arguments = [state, "block", "seek", "number", how].map(String::from).to_vec();
         if self.counts {
             arguments.push("mover".into());
         }

@@ -17,6 +17,7 @@ mod monitor;
 mod range;
 mod tables;
 
+pub use folded::LINE;
 pub use layout::{
     COMMIT, COUNTERS, Counter, DEADLOCKS, EXPAND, FIELDS, FOLD, Field, GROUP_WORDS, GROUPS, MARKS,
     PEEK, PENDING_BYTES, REBUILD, RECORD_BYTES, REST, ROOT_BYTES, SEEK, UNFOLD,
@@ -196,7 +197,7 @@ pub fn card_code(
         monitor.map_or(Ok(Vec::new()), |monitor| evaluated(program, tables, monitor))?;
     let insert = Callee {
         name: "insert".into(),
-        parameters: [Address, Address, Number, Address]
+        parameters: [Address, Address, Number, Address, Number]
             .into_iter()
             .chain(counts.then_some(Number))
             .chain(folded.then_some(Address))
