@@ -275,7 +275,10 @@ fn spins_errors(folder: &Path, text: &str, flags: &[&str], bound: u32) -> Option
     std::fs::create_dir_all(folder).ok()?;
     std::fs::write(folder.join("m.pml"), text).ok()?;
     run("spin", &["-a", "m.pml"])?;
-    run(&preempt_testing::c_compiler(), &[&["-w", "-DBCS", "-DSAFETY", "-o", "pan", "pan.c"], flags].concat())?;
+    run(
+        &preempt_testing::c_compiler(),
+        &[&["-w", "-DBCS", "-DSAFETY", "-o", "pan", "pan.c"], flags].concat(),
+    )?;
     let output = Command::new(folder.join("pan"))
         .args(["-E", &format!("-L{bound}")])
         .current_dir(folder)

@@ -155,7 +155,8 @@ fn every_engine_gives_the_same_answer() {
     let first = setting("PREEMPT_RANDOM_SEED", 1);
     let wanted = setting("PREEMPT_RANDOM_MODELS", 24);
     let spins = setting("PREEMPT_RANDOM_SPIN", wanted.min(8));
-    let spins = if preempt_testing::peers(&["spin", &preempt_testing::c_compiler()]) { spins } else { 0 };
+    let spins =
+        if preempt_testing::peers(&["spin", &preempt_testing::c_compiler()]) { spins } else { 0 };
     let folder = std::env::temp_dir().join(format!("preempt-engines-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder can be made");
     let (mut compared, mut with_spin) = (0, 0);

@@ -45,7 +45,10 @@ fn spins(file: &Path, flags: &[&str], folder: &Path) -> Option<BTreeSet<Line>> {
     let mut arguments = flags.to_vec();
     arguments.extend(["-a", name]);
     run("spin", &arguments)?;
-    if !run(&preempt_testing::c_compiler(), &["-O0", "-w", "-DSAFETY", "-o", "pan", "pan.c"])?.status.success() {
+    if !run(&preempt_testing::c_compiler(), &["-O0", "-w", "-DSAFETY", "-o", "pan", "pan.c"])?
+        .status
+        .success()
+    {
         return None;
     }
     let report = String::from_utf8(run("./pan", &["-d"])?.stdout).ok()?;
