@@ -8,6 +8,8 @@
 //! Code is rustc's own and not clippy's, which could make it in the same pass: clippy switches the optimisations
 //! off that come before those of LLVM, and half of the tests are searches that run for seconds.
 //!
+//! Examples are linted and not made: whether they compile is all that is asked, and each takes its own copy of the engine.
+//!
 //! **Invariant:** what `cargo clippy --all-targets -- -D warnings` and `cargo doc` with denied warnings complain about is complained about here:
 //! every crate is linted in each form in which it is compiled. The compiler's own warnings come from clippy's
 //! pass, so they are said once.
@@ -46,8 +48,10 @@ pub(crate) fn compile(words: &[String]) -> Result<ExitCode> {
         // A question about the compiler.
         return ended(Command::new(rustc).args(words));
     };
-    let silent = ["--cap-lints", "allow"].map(String::from);
-    let compiled = ended(Command::new(rustc).args(words).args(silent))?;
+    let compiled = match own.is_example() {
+        false => ended(Command::new(rustc).args(words).args(["--cap-lints", "allow"]))?,
+        true => own.only_list_files(rustc)?,
+    };
     if compiled != ExitCode::SUCCESS {
         return Ok(compiled);
     }
@@ -114,12 +118,26 @@ impl<'a> Words<'a> {
     /// Whether `cargo doc` would write about it.
     fn is_documented(&self) -> bool {
         let package = std::env::var("CARGO_PKG_NAME").unwrap_or_default();
-        let is_example =
-            |word: &String| word.starts_with("examples/") || word.contains("/examples/");
         let is_script =
             self.after("--crate-name").is_some_and(|name| name.starts_with("build_script_"));
-        let is_test = self.0.iter().any(|word| word == "--test" || is_example(word));
-        !is_script && !is_test && !UNDOCUMENTED.contains(&package.as_str())
+        let is_test = self.0.iter().any(|word| word == "--test");
+        !is_script && !is_test && !self.is_example() && !UNDOCUMENTED.contains(&package.as_str())
+    }
+
+    /// Whether it is an example: no test starts one.
+    fn is_example(&self) -> bool {
+        let lies_there =
+            |word: &String| word.starts_with("examples/") || word.contains("/examples/");
+        self.0.iter().any(|word| word.ends_with(".rs") && lies_there(word))
+    }
+
+    /// Has the compiler write down which files a crate consists of, which is what cargo waits for, and nothing else.
+    fn only_list_files(&self, rustc: &str) -> Result<ExitCode> {
+        let list = |word: &String| match word.starts_with("--emit") {
+            true => "--emit=dep-info".to_string(),
+            false => word.clone(),
+        };
+        ended(Command::new(rustc).args(self.0.iter().map(list)).args(["--cap-lints", "allow"]))
     }
 
     fn document(&self, rustdoc: &Path) -> Result<ExitCode> {
