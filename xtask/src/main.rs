@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod against;
+mod compiler;
 mod dependencies;
 mod excerpts;
 mod imports;
@@ -16,7 +17,7 @@ mod words;
 
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
 const HELP: &str = "\
 cargo xtask test    install what the tests need, then run every check and every test
@@ -26,7 +27,15 @@ cargo xtask bench   run the benchmarks against the peers, write benches/*.md
 cargo xtask bench --against REV    compare instructions, memory and answers with those of a revision
 ";
 
-fn main() -> Result<()> {
+fn main() -> Result<ExitCode> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match compiler::is_called(words.first().map(String::as_str)) {
+        true => compiler::compile(&words),
+        false => chore().map(|()| ExitCode::SUCCESS),
+    }
+}
+
+fn chore() -> Result<()> {
     let root = root();
     let mut arguments = std::env::args().skip(1);
     match arguments.next().as_deref() {
@@ -55,17 +64,10 @@ fn test(root: &Path) -> Result<()> {
     let missing = setup::install_peers(root);
     tidy_or_fail(root)?;
     cargo(root, &["fmt", "--all", "--check"])?;
-    cargo(root, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
-    // What `cargo quick` builds.
+    // What `cargo quick` builds: only the command's own text differs from what is linted with the tests.
     let parts = ["--no-default-features", "--features", "serve"];
-    cargo(
-        root,
-        &[&["clippy", "--bin", "preempt"], &parts[..], &["--", "-D", "warnings"]].concat(),
-    )?;
-    run(Command::new("cargo")
-        .args(["doc", "--workspace", "--no-deps"])
-        .env("RUSTDOCFLAGS", "-D warnings")
-        .current_dir(root))?;
+    let lints = ["--", "--no-deps", "-D", "warnings"];
+    cargo(root, &[&["clippy", "--bin", "preempt"], &parts[..], &lints].concat())?;
     let skips = std::env::temp_dir().join(format!("preempt-skips-{}", std::process::id()));
     let mut variables = vec![("PREEMPT_SKIPS", skips.clone().into_os_string())];
     let path = std::env::var_os("PATH").unwrap_or_default();

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// A command that tests use, and the Debian package that brings it.
-const PEERS: [(&str, &str); 14] = [
+const PEERS: [(&str, &str); 15] = [
     ("spin", "spin"),
     ("gcc", "gcc"),
+    ("tcc", "tcc"),
     ("g++", "g++"),
     ("clang", "clang"),
     ("make", "make"),

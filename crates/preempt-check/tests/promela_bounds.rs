@@ -275,7 +275,10 @@ fn spins_errors(folder: &Path, text: &str, flags: &[&str], bound: u32) -> Option
     std::fs::create_dir_all(folder).ok()?;
     std::fs::write(folder.join("m.pml"), text).ok()?;
     run("spin", &["-a", "m.pml"])?;
-    run("gcc", &[&["-w", "-DBCS", "-DSAFETY", "-o", "pan", "pan.c"], flags].concat())?;
+    run(
+        &preempt_testing::c_compiler(),
+        &[&["-w", "-DBCS", "-DSAFETY", "-o", "pan", "pan.c"], flags].concat(),
+    )?;
     let output = Command::new(folder.join("pan"))
         .args(["-E", &format!("-L{bound}")])
         .current_dir(folder)
@@ -287,7 +290,7 @@ fn spins_errors(folder: &Path, text: &str, flags: &[&str], bound: u32) -> Option
 
 #[test]
 fn real_spin_misses_them() {
-    if !preempt_testing::peers(&["spin", "gcc"]) {
+    if !preempt_testing::peers(&["spin", &preempt_testing::c_compiler()]) {
         return;
     }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("spin-misses");

@@ -276,16 +276,16 @@ fn every_report_of_a_model_has_the_numbers_of_the_terminal() {
         let _ = (std::fs::remove_file(&report), std::fs::remove_file(&page));
     };
     for file in files(&models, &["pml"]) {
-        compare(&file, &["--time", "2s"]);
+        compare(&file, &["--time", "500ms"]);
         if !options_of(&file).iter().any(|word| word == "--bound" || word == "--iterate") {
-            compare(&file, &["--iterate", "2", "--time", "2s"]);
+            compare(&file, &["--iterate", "2", "--time", "500ms"]);
         }
     }
     for file in files(&models.join("boolean"), &["bp", "pds"]) {
         for options in [
-            &["--time", "2s"][..],
-            &["--method", "explicit", "--switches", "2", "--time", "2s"],
-            &["--bound", "1", "--time", "2s"],
+            &["--time", "500ms"][..],
+            &["--method", "explicit", "--switches", "2", "--time", "500ms"],
+            &["--bound", "1", "--time", "500ms"],
         ] {
             compare(&file, options);
         }
@@ -309,7 +309,7 @@ fn every_report_of_a_c_program_has_the_numbers_of_the_terminal() {
         let options: Vec<&str> = given.iter().map(String::as_str).collect();
         let program = c_programs::compile(&source, &options, ["gcc", "g++"]);
         let output = c_programs::preempt()
-            .args(["run", "--time", "5s", "--json"])
+            .args(["run", "--time", "2s", "--json"])
             .arg(&report)
             .arg("--html")
             .arg(&page)

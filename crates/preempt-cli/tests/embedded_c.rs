@@ -313,7 +313,7 @@ fn claims_with_c_are_replayed() {
         };
         let model = path.to_string_lossy().into_owned();
         assert!(tool("spin", &["-a", &model]).status.success());
-        assert!(tool("cc", &["-w", "-DNOREDUCE", "-o", "pan", "pan.c"]).status.success());
+        assert!(tool(&preempt_testing::c_compiler(), &["-w", "-DNOREDUCE", "-o", "pan", "pan.c"]).status.success());
         // Spin's verifier follows our trail to its end.
         let followed = tool("./pan", &["-r", "ours.trail"]);
         let followed = String::from_utf8_lossy(&followed.stdout).into_owned();

@@ -3,8 +3,7 @@
 //! reduction; and by real Spin where it is installed.
 //!
 //! `PREEMPT_RANDOM_MODELS` sets how many models are made, `PREEMPT_RANDOM_SEED` the first seed, and
-//! `PREEMPT_RANDOM_SPIN` for how many of them Spin is asked; `PREEMPT_CC` names another C compiler than
-//! gcc.
+//! `PREEMPT_RANDOM_SPIN` for how many of them Spin is asked.
 
 #[path = "../../preempt-promela/tests/random/mod.rs"]
 #[allow(dead_code)]
@@ -156,7 +155,8 @@ fn every_engine_gives_the_same_answer() {
     let first = setting("PREEMPT_RANDOM_SEED", 1);
     let wanted = setting("PREEMPT_RANDOM_MODELS", 24);
     let spins = setting("PREEMPT_RANDOM_SPIN", wanted.min(8));
-    let spins = if preempt_testing::peers(&["spin", &random::c_compiler()]) { spins } else { 0 };
+    let spins =
+        if preempt_testing::peers(&["spin", &preempt_testing::c_compiler()]) { spins } else { 0 };
     let folder = std::env::temp_dir().join(format!("preempt-engines-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder can be made");
     let (mut compared, mut with_spin) = (0, 0);
@@ -235,7 +235,7 @@ fn ask_spin(text: &str, flags: &[&str], folder: &Path) -> Option<Counts> {
     std::fs::write(folder.join("m.pml"), text).ok()?;
     let _ = std::fs::remove_file(folder.join("pan.c"));
     Command::new("spin").args(["-a", "m.pml"]).current_dir(folder).output().ok()?;
-    let compile = Command::new(random::c_compiler())
+    let compile = Command::new(preempt_testing::c_compiler())
         .args(["-O0", "-w", "-DSAFETY", "-DNOCLAIM", "-o", "pan", "pan.c"])
         .args(flags)
         .current_dir(folder)

@@ -75,7 +75,7 @@ fn ours(folder: &Path, options: &[&str]) -> (Numbers, String) {
 
 /// Spin's, with a verifier for safety compiled so; `None` without Spin.
 fn spins_numbers(folder: &Path, switches: &[&str]) -> Option<Numbers> {
-    let compiler = std::env::var("PREEMPT_CC").unwrap_or_else(|_| "gcc".into());
+    let compiler = preempt_testing::c_compiler();
     if !preempt_testing::peers(&["spin", &compiler]) {
         return None;
     }

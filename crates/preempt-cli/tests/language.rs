@@ -73,7 +73,7 @@ fn judge(program: &Path, case: &Case) -> Option<String> {
     let ask = |options: &[String], words: &[&str]| -> Value {
         let mut command = preempt();
         command
-            .args(["run", "--json", "--time", "60s", "--timeouts", "2"])
+            .args(["run", "--json", "--time", "300s", "--timeouts", "2"])
             .args(options)
             .arg("--")
             .arg(program)

@@ -6,11 +6,10 @@
 //! asks the environment). `PREEMPT_FAMILIES` sets the number of families, `PREEMPT_VARIANTS` how many
 //! models each has, `PREEMPT_FORMULAS` how many formulas, `PREEMPT_SEED` the seed of the first family;
 //! the next one has the next seed. `PREEMPT_VERDICTS` names a file in which Spin's verdicts are kept, so
-//! that another run with the same settings need not ask Spin again. `PREEMPT_CC` names another C compiler
-//! than gcc. How often Spin *with* its reduction
+//! that another run with the same settings need not ask Spin again. How often Spin *with* its reduction
 //! is wrong is printed, not judged.
 
-use preempt_testing::Random;
+use preempt_testing::{Random, c_compiler};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -255,10 +254,6 @@ fn spins_verdict(program: &Path, folder: &Path, variant: usize, number: usize) -
         Some("0") | None => '?',
         Some(_) => 'v',
     }
-}
-
-fn c_compiler() -> String {
-    std::env::var("PREEMPT_CC").unwrap_or_else(|_| "gcc".into())
 }
 
 fn setting(name: &str, usual: u64) -> u64 {

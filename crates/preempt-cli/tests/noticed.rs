@@ -75,7 +75,7 @@ fn nobody_is_put_off() {
 
 /// What real Spin counts: states and errors. `None` where it is not installed.
 fn ask_spin(text: &str, flags: &[&str]) -> Option<(u64, u64)> {
-    if !preempt_testing::peers(&["spin", "gcc"]) {
+    if !preempt_testing::peers(&["spin", &preempt_testing::c_compiler()]) {
         return None;
     }
     let name = format!("preempt-noticed-{}", std::process::id());
@@ -86,7 +86,10 @@ fn ask_spin(text: &str, flags: &[&str]) -> Option<(u64, u64)> {
         Command::new(program).args(arguments).current_dir(&folder).output().ok()
     };
     run("spin", &["-a", "m.pml"])?;
-    run("gcc", &[&["-O0", "-w", "-DSAFETY", "-o", "pan", "pan.c"], flags].concat())?;
+    run(
+        &preempt_testing::c_compiler(),
+        &[&["-O0", "-w", "-DSAFETY", "-o", "pan", "pan.c"], flags].concat(),
+    )?;
     let report = String::from_utf8(run("./pan", &["-c0", "-n"])?.stdout).ok()?;
     let _ = std::fs::remove_dir_all(&folder);
     let states = report.split(" states, stored").next()?.split_whitespace().next_back()?;

@@ -18,9 +18,9 @@
 //! and without; of formulas that always hold it claims "no violation in any execution (0 states)" in seven of the eight models.
 //!
 //! `PREEMPT_PROPERTY_MODELS` sets how many models are made, `PREEMPT_PROPERTY_SEED` the first seed,
-//! `PREEMPT_PROPERTY_SPIN` for how many of them Spin is asked; `PREEMPT_CC` names another C compiler than gcc.
+//! `PREEMPT_PROPERTY_SPIN` for how many of them Spin is asked.
 
-use preempt_testing::Random;
+use preempt_testing::{Random, c_compiler};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -497,10 +497,6 @@ impl Truth {
         }
         Some(spin_finds(program, folder, &arguments)? || self.asserts?)
     }
-}
-
-fn c_compiler() -> String {
-    std::env::var("PREEMPT_CC").unwrap_or_else(|_| "gcc".into())
 }
 
 fn setting(name: &str, usual: u64) -> u64 {

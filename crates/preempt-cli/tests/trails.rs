@@ -1,6 +1,7 @@
 //! Trails go both ways: Spin follows ours, and we follow Spin's. Skipped where `spin` or a C compiler is
-//! missing. `PREEMPT_CC` names another compiler than gcc.
+//! missing.
 
+use preempt_testing::c_compiler;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -59,10 +60,6 @@ const MODELS: [(&str, &str, &str); 7] = [
     ),
 ];
 
-fn compiler() -> String {
-    std::env::var("PREEMPT_CC").unwrap_or_else(|_| "gcc".into())
-}
-
 /// A folder with the model in it.
 fn folder(name: &str, text: &str) -> PathBuf {
     let name = format!("preempt-trails-{}-{}", std::process::id(), name.replace(' ', "-"));
@@ -119,13 +116,13 @@ fn spin_follows_our_trails() {
 
 #[test]
 fn we_follow_spins_trails() {
-    if !preempt_testing::peers(&["spin", &compiler()]) {
+    if !preempt_testing::peers(&["spin", &c_compiler()]) {
         return;
     }
     for (name, text, words) in MODELS {
         let folder = folder(&format!("spin {name}"), text);
         run(&folder, "spin", &["-a", "m.pml"]);
-        run(&folder, &compiler(), &["-w", "-O0", "-o", "pan", "pan.c"]);
+        run(&folder, &c_compiler(), &["-w", "-O0", "-o", "pan", "pan.c"]);
         let said = run(&folder, "./pan", if words.contains("cycle") { &["-a"] } else { &[] });
         assert!(said.contains("wrote m.pml.trail"), "{name}: {said}");
         let trail = fs::read_to_string(folder.join("m.pml.trail")).expect("Spin saves a trail");
@@ -153,7 +150,7 @@ fn printed(text: &str) -> Vec<&str> {
 /// A test generator's way: all trails, then what each prints.
 #[test]
 fn all_trails_are_saved_and_print_what_spin_prints() {
-    if !preempt_testing::peers(&["spin", &compiler()]) {
+    if !preempt_testing::peers(&["spin", &c_compiler()]) {
         return;
     }
     let model = "byte x, y; chan q = [2] of { byte, bool }; mtype = { low, high }; mtype m = low;
@@ -163,7 +160,7 @@ fn all_trails_are_saved_and_print_what_spin_prints() {
     let folder = folder("every", model);
     let said = run(&folder, PREEMPT, &["spin", "-run", "-noreduce", "-E", "-c0", "-e", "m.pml"]);
     run(&folder, "spin", &["-a", "m.pml"]);
-    run(&folder, &compiler(), &["-w", "-O0", "-DNOREDUCE", "-o", "pan", "pan.c"]);
+    run(&folder, &c_compiler(), &["-w", "-O0", "-DNOREDUCE", "-o", "pan", "pan.c"]);
     let spins = run(&folder, "./pan", &["-E", "-c0"]);
     let errors = |text: &str| {
         text.split("errors: ").nth(1).map(|rest| rest.lines().next().unwrap_or("").to_string())
@@ -192,7 +189,7 @@ fn all_trails_are_saved_and_print_what_spin_prints() {
 /// number. What it relies on besides is that the command ends well, and that there is a verifier to remove.
 #[test]
 fn the_trails_of_all_violations_are_spins() {
-    if !preempt_testing::peers(&["spin", &compiler()]) {
+    if !preempt_testing::peers(&["spin", &c_compiler()]) {
         return;
     }
     let models = [
@@ -213,7 +210,7 @@ fn the_trails_of_all_violations_are_spins() {
             assert_eq!(output.status.code(), Some(0));
             assert!(mine.join("pan").exists());
             run(&spins, "spin", &["-a", "m.pml"]);
-            run(&spins, &compiler(), &["-w", "-O0", "-DSAFETY", theirs, "-o", "pan", "pan.c"]);
+            run(&spins, &c_compiler(), &["-w", "-O0", "-DSAFETY", theirs, "-o", "pan", "pan.c"]);
             run(&spins, "./pan", &["-E", "-c0", "-e"]);
             let trail = |folder: &Path, at: usize| {
                 fs::read_to_string(folder.join(format!("m.pml{at}.trail"))).ok()

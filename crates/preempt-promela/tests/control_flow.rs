@@ -2,7 +2,6 @@
 //!
 //! Skipped where `spin` or a C compiler is missing. `PREEMPT_FLOW_MODELS` sets how many models are made,
 //! `PREEMPT_FLOW_SEED` the first seed, `PREEMPT_FLOW_SHRINK` how many smaller models are tried where one differs.
-//! `PREEMPT_CC=tcc` makes a campaign several times faster.
 
 mod naive;
 mod peer;

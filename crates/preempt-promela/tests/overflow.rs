@@ -1,7 +1,7 @@
 //! Models in which values are cut wherever they can be have Spin's counts: stored and matched states, errors.
 //!
 //! Skipped where `spin` or a C compiler is missing. `PREEMPT_OVERFLOW_MODELS` sets how many models are made,
-//! `PREEMPT_OVERFLOW_SEED` the first seed, `PREEMPT_CC` the C compiler.
+//! `PREEMPT_OVERFLOW_SEED` the first seed.
 
 mod naive;
 mod peer;

@@ -1,10 +1,9 @@
 //! Random models have the same stored and matched states and the same errors here and in real Spin.
 //!
-//! Skipped where `spin` or `gcc` is missing. `PREEMPT_RANDOM_MODELS` sets how many models are made,
+//! Skipped where `spin` or a C compiler is missing. `PREEMPT_RANDOM_MODELS` sets how many models are made,
 //! `PREEMPT_RANDOM_SEED` the first seed, `PREEMPT_RANDOM_FEATURE` a feature that all must have. A model that differs is made smaller before it is shown;
 //! `PREEMPT_RANDOM_SHRINK` sets how many smaller ones are tried. `PREEMPT_RANDOM_FILE` names a model to be
-//! compared instead, in all modes. `PREEMPT_CC` names another C compiler than gcc: `tcc` makes a campaign several times
-//! faster.
+//! compared instead, in all modes.
 
 mod naive;
 mod peer;

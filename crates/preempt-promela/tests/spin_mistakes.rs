@@ -141,7 +141,10 @@ fn spins(text: &str, folder: &Path) -> Option<u64> {
         Command::new(program).args(arguments).current_dir(folder).output().ok()
     };
     run("spin", &["-a", "m.pml"])?;
-    run("gcc", &["-O0", "-w", "-DSAFETY", "-DNOREDUCE", "-o", "pan", "pan.c"])?;
+    run(
+        &preempt_testing::c_compiler(),
+        &["-O0", "-w", "-DSAFETY", "-DNOREDUCE", "-o", "pan", "pan.c"],
+    )?;
     let report = String::from_utf8(run("./pan", &["-c0"])?.stdout).ok()?;
     report.split("errors: ").nth(1)?.split_whitespace().next()?.parse().ok()
 }

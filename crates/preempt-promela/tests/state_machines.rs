@@ -1,5 +1,5 @@
 //! The control states, their transitions and what reduction may assume of them are those that Spin's
-//! verifier prints with `pan -d`. Skipped where `spin` or `gcc` is missing.
+//! verifier prints with `pan -d`. Skipped where `spin` or a C compiler is missing.
 
 mod support;
 
@@ -45,7 +45,10 @@ fn spins(file: &Path, flags: &[&str], folder: &Path) -> Option<BTreeSet<Line>> {
     let mut arguments = flags.to_vec();
     arguments.extend(["-a", name]);
     run("spin", &arguments)?;
-    if !run("gcc", &["-O0", "-w", "-DSAFETY", "-o", "pan", "pan.c"])?.status.success() {
+    if !run(&preempt_testing::c_compiler(), &["-O0", "-w", "-DSAFETY", "-o", "pan", "pan.c"])?
+        .status
+        .success()
+    {
         return None;
     }
     let report = String::from_utf8(run("./pan", &["-d"])?.stdout).ok()?;
@@ -97,7 +100,7 @@ fn compare(file: &Path, flags: &[&str], options: LowerOptions, folder: &Path) ->
 
 #[test]
 fn control_states_are_spins() {
-    if !preempt_testing::peers(&["spin", "gcc"]) {
+    if !preempt_testing::peers(&["spin", &preempt_testing::c_compiler()]) {
         return;
     }
     let micro = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/micro");

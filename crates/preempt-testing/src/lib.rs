@@ -6,5 +6,5 @@
 mod peers;
 mod random;
 
-pub use peers::{SPIN_EXAMPLES, find, have, heavy_peer, peer, peers, spin_examples};
+pub use peers::{SPIN_EXAMPLES, c_compiler, find, have, heavy_peer, peer, peers, spin_examples};
 pub use random::{Number, Random};

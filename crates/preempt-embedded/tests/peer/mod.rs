@@ -57,8 +57,15 @@ pub(crate) fn spins(text: &str, flags: &[&str], folder: &Path) -> Option<Counts>
     let spin = run(Command::new("spin").args(flags).args(["-a", "m.pml"]));
     let said = String::from_utf8_lossy(&spin.stdout).into_owned();
     assert!(spin.status.success(), "{said}\n{text}");
-    let gcc =
-        run(Command::new("cc").args(["-O0", "-w", "-DSAFETY", "-DNOREDUCE", "-o", "pan", "pan.c"]));
+    let gcc = run(Command::new(preempt_testing::c_compiler()).args([
+        "-O0",
+        "-w",
+        "-DSAFETY",
+        "-DNOREDUCE",
+        "-o",
+        "pan",
+        "pan.c",
+    ]));
     assert!(gcc.status.success(), "{}\n{text}", String::from_utf8_lossy(&gcc.stderr));
     let pan = run(Command::new("timeout").args(["20", "./pan", "-c0", "-m100000", "-w18", "-n"]));
     let report = String::from_utf8_lossy(&pan.stdout).into_owned();
@@ -80,7 +87,7 @@ pub(crate) fn spins(text: &str, flags: &[&str], folder: &Path) -> Option<Counts>
 
 /// A folder to make verifiers in; `None` where Spin or a C compiler is missing.
 pub(crate) fn workshop(name: &str) -> Option<PathBuf> {
-    if !preempt_testing::peers(&["spin", "cc"]) {
+    if !preempt_testing::peers(&["spin", "cc", &preempt_testing::c_compiler()]) {
         return None;
     }
     let folder = std::env::temp_dir().join(format!("preempt-{name}-{}", std::process::id()));

@@ -1,10 +1,10 @@
 //! The two sides of a comparison: our interpreter under a simple search, and real Spin.
 
 use crate::naive::{Counts, explore};
-use crate::random::c_compiler;
 use crate::support;
 use preempt_promela::interpret::Interpreter;
 use preempt_promela::ir::{LowerOptions, lower};
+use preempt_testing::c_compiler;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

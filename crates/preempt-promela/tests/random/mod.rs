@@ -21,12 +21,6 @@ mod smaller;
 pub(crate) use make::make;
 pub(crate) use preempt_testing::Random;
 
-/// What compiles Spin's verifiers.
-#[allow(dead_code)] // not all tests ask Spin
-pub(crate) fn c_compiler() -> String {
-    std::env::var("PREEMPT_CC").unwrap_or_else(|_| "gcc".into())
-}
-
 /// A statement.
 #[derive(Clone, Debug)]
 enum Node {
