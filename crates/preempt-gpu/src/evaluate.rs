@@ -6,8 +6,11 @@
 //! that was not written holds no zeros. The threads of a block are one warp: a vote waits for all of them, and ends the test if they are not
 //! all at the same one; so does what one thread says to all.
 
+mod text;
+
 use crate::device::{Device, Trouble};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
+use text::{Instruction, Module, Operand};
 
 const GLOBAL: u64 = 1 << 32;
 const LOCAL: u64 = 1 << 48;
@@ -18,42 +21,6 @@ const POISON: u8 = 0xa5;
 /// Threads of a block, and most blocks.
 const BLOCK: u64 = 4;
 const BLOCKS: u64 = 3;
-
-#[derive(Clone, Copy, Debug)]
-enum Operand {
-    Register(usize),
-    Number(u64),
-    /// So far into the thread's own memory that a call has.
-    Local(u64),
-    /// The two halves of a vector.
-    Pair(usize, usize),
-    /// A register and an offset.
-    Memory(usize, u64),
-    Parameter(usize),
-    Back,
-    Result,
-    /// `%tid.x`, `%ntid.x`, `%ctaid.x`, `%nctaid.x`, `%laneid`
-    Special(usize),
-    Label(usize),
-    Function(usize),
-}
-
-#[derive(Clone, Debug)]
-struct Instruction {
-    /// A register, and whether it has to hold.
-    guard: Option<(usize, bool)>,
-    name: String,
-    operands: Vec<Operand>,
-}
-
-#[derive(Default, Debug)]
-struct Function {
-    registers: HashMap<String, usize>,
-    locals: HashMap<String, u64>,
-    local_bytes: u64,
-    code: Vec<Instruction>,
-    labels: Vec<usize>,
-}
 
 struct Frame {
     function: usize,
@@ -89,9 +56,7 @@ impl Thread {
 /// A card that is none.
 #[derive(Default)]
 pub(crate) struct Evaluator {
-    functions: Vec<Function>,
-    names: HashMap<String, usize>,
-    symbols: HashMap<String, u64>,
+    module: Module,
     memory: BTreeMap<u64, Vec<u8>>,
     /// Which of it stands for the machine's.
     outside: BTreeSet<u64>,
@@ -100,8 +65,6 @@ pub(crate) struct Evaluator {
     limit: u64,
     pub(crate) launches: u64,
 }
-
-const SPECIALS: [&str; 5] = ["%tid.x", "%ntid.x", "%ctaid.x", "%nctaid.x", "%laneid"];
 
 impl Evaluator {
     pub(crate) fn new(seed: u64, limit: u64) -> Self {
@@ -120,163 +83,6 @@ impl Evaluator {
         self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.seed ^ (self.seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z ^ (z >> 29)
-    }
-
-    fn parse(&mut self, text: &str) {
-        self.functions.clear();
-        self.names.clear();
-        let heading = |line: &str| line.starts_with(".func") || line.starts_with(".visible");
-        for line in text.lines().filter(|line| heading(line)) {
-            let name = line.rsplit_once(") ").map_or(line, |(_, rest)| rest);
-            let name = name.trim_start_matches(".visible .entry ");
-            let name = name.split('(').next().unwrap_or_default().to_owned();
-            if !self.names.contains_key(&name) {
-                self.names.insert(name, self.functions.len());
-                self.functions.push(Function::default());
-            }
-        }
-        let mut lines = text.lines();
-        while let Some(line) = lines.next() {
-            if let Some(rest) = line.strip_prefix(".global .align 16 .b8 ") {
-                let (name, rest) = rest.split_once('[').expect("a table");
-                let bytes = rest.split_once('{').expect("bytes").1.trim_end_matches("};");
-                let bytes: Vec<u8> = bytes.split(',').map(|b| b.parse().expect("a byte")).collect();
-                let address = self.allocate(bytes.len() as u64).expect("memory");
-                self.memory.insert(address, bytes);
-                self.symbols.insert(name.into(), address);
-            } else if heading(line) && !line.ends_with(';') {
-                let before = line.split('(').next().unwrap_or_default();
-                let name = match before.starts_with(".visible") {
-                    true => before.trim_start_matches(".visible .entry ").to_owned(),
-                    false => {
-                        let rest = line.split_once(") ").expect("a name").1;
-                        rest.split('(').next().unwrap_or_default().to_owned()
-                    }
-                };
-                let body: Vec<&str> =
-                    lines.by_ref().skip(1).take_while(|line| *line != "}").collect();
-                let number = self.names[&name];
-                self.functions[number] = self.function(&body);
-            }
-        }
-    }
-
-    fn function(&self, body: &[&str]) -> Function {
-        let mut function = Function::default();
-        let mut labels: HashMap<String, usize> = HashMap::new();
-        for line in body.iter().map(|line| line.trim()) {
-            if let Some(label) = line.strip_suffix(':') {
-                labels.insert(label.into(), labels.len());
-            } else if let Some(rest) = line.strip_prefix(".reg ") {
-                let names = rest.split_once(' ').expect("names").1.trim_end_matches(';');
-                for name in names.split(',').map(str::trim) {
-                    match name.split_once('<') {
-                        None => {
-                            let number = function.registers.len();
-                            function.registers.insert(name.into(), number);
-                        }
-                        Some((stem, count)) => {
-                            let count = count.trim_end_matches('>').parse().expect("a count");
-                            for at in 0..count {
-                                let number = function.registers.len();
-                                function.registers.insert(format!("{stem}{at}"), number);
-                            }
-                        }
-                    }
-                }
-            } else if let Some(rest) = line.strip_prefix(".local .align 16 .b8 ") {
-                let (name, size) = rest.trim_end_matches("];").split_once('[').expect("a size");
-                let size: u64 = size.parse().expect("a size");
-                function.locals.insert(name.into(), function.local_bytes);
-                function.local_bytes += size.next_multiple_of(16) + 16;
-            }
-        }
-        function.labels = vec![0; labels.len()];
-        for line in body.iter().map(|line| line.trim()) {
-            if let Some(label) = line.strip_suffix(':') {
-                function.labels[labels[label]] = function.code.len();
-            } else if !line.starts_with('.') && line != "{" && line != "}" && !line.is_empty() {
-                let instruction = self.instruction(&function, &labels, line);
-                function.code.push(instruction);
-            }
-        }
-        function
-    }
-
-    fn instruction(
-        &self,
-        function: &Function,
-        labels: &HashMap<String, usize>,
-        line: &str,
-    ) -> Instruction {
-        let line = line.trim_end_matches(';');
-        let (guard, line) = match line.strip_prefix('@') {
-            Some(rest) => {
-                let (guard, rest) = rest.split_once(' ').expect("a guard");
-                let name = guard.trim_start_matches('!');
-                (Some((function.registers[name], name == guard)), rest)
-            }
-            None => (None, line),
-        };
-        let (name, rest) = line.split_once(' ').unwrap_or((line, ""));
-        let mut operands = Vec::new();
-        if name == "call" {
-            let callee = rest.split(", ").nth(1).expect("a name");
-            operands.push(Operand::Function(self.names[callee]));
-            return Instruction { guard, name: name.into(), operands };
-        }
-        let mut rest = rest.trim();
-        while !rest.is_empty() {
-            let (word, after) = if let Some(inner) = rest.strip_prefix('{') {
-                let (pair, after) = inner.split_once('}').expect("a pair");
-                let (a, b) = pair.split_once(", ").expect("two");
-                operands.push(Operand::Pair(function.registers[a], function.registers[b]));
-                rest = after.trim_start_matches(',').trim();
-                continue;
-            } else {
-                rest.split_once(',').unwrap_or((rest, ""))
-            };
-            operands.push(self.operand(function, labels, word.trim()));
-            rest = after.trim();
-        }
-        Instruction { guard, name: name.into(), operands }
-    }
-
-    fn operand(&self, function: &Function, labels: &HashMap<String, usize>, word: &str) -> Operand {
-        if let Some(inner) = word.strip_prefix('[') {
-            let inner = inner.trim_end_matches(']');
-            return match inner.split_once('+') {
-                Some((base, offset)) => {
-                    Operand::Memory(function.registers[base], offset.parse().expect("an offset"))
-                }
-                None if inner == "back" => Operand::Back,
-                None if inner == "result" => Operand::Result,
-                None if inner == "parameters" => Operand::Parameter(0),
-                None => Operand::Parameter(inner[1..].parse().expect("a parameter")),
-            };
-        }
-        if let Some(register) = function.registers.get(word) {
-            return Operand::Register(*register);
-        }
-        if let Some(special) = SPECIALS.iter().position(|name| *name == word) {
-            return Operand::Special(special);
-        }
-        if let Some(label) = labels.get(word) {
-            return Operand::Label(*label);
-        }
-        if let Some(offset) = function.locals.get(word) {
-            return Operand::Local(*offset);
-        }
-        if let Some(address) = self.symbols.get(word) {
-            return Operand::Number(*address);
-        }
-        if let Some(hex) = word.strip_prefix("0x") {
-            return Operand::Number(u64::from_str_radix(hex, 16).expect("a number"));
-        }
-        match word.parse::<i64>() {
-            Ok(number) => Operand::Number(number as u64),
-            Err(_) => panic!("what is {word}?"),
-        }
     }
 
     /// The bytes at an address, of the thread's own memory or of all.
@@ -310,7 +116,7 @@ impl Evaluator {
     fn step(&mut self, thread: &mut Thread) -> bool {
         let frame = thread.frames.last_mut().expect("a frame");
         let function = frame.function;
-        let instruction = self.functions[function].code[frame.at].clone();
+        let instruction = self.module.functions[function].code[frame.at].clone();
         frame.at += 1;
         let holds = |guard: usize| frame.registers[guard] != 0;
         if instruction.guard.is_some_and(|(guard, expected)| holds(guard) != expected) {
@@ -340,14 +146,14 @@ impl Evaluator {
         match parts[0] {
             "bra" => {
                 let Operand::Label(label) = operands[0] else { panic!("no label") };
-                frame.at = self.functions[function].labels[label];
+                frame.at = self.module.functions[function].labels[label];
             }
             "call" => {
                 let Operand::Function(callee) = operands[0] else { panic!("no function") };
                 let parameters = std::mem::take(&mut frame.outgoing);
-                let registers = vec![0xdead_beef; self.functions[callee].registers.len()];
+                let registers = vec![0xdead_beef; self.module.functions[callee].registers.len()];
                 let local = thread.local.len() as u64;
-                let more = self.functions[callee].local_bytes;
+                let more = self.module.functions[callee].local_bytes;
                 thread.local.resize((local + more) as usize, POISON);
                 thread.frames.push(Frame {
                     function: callee,
@@ -530,7 +336,7 @@ impl Evaluator {
             thread.vote = None;
             let frame = thread.frames.last_mut().expect("a frame");
             let Instruction { name, operands, .. } =
-                &self.functions[frame.function].code[frame.at - 1];
+                &self.module.functions[frame.function].code[frame.at - 1];
             let Operand::Register(target) = operands[0] else { panic!("no target") };
             frame.registers[target] = match name.as_str() {
                 "vote.sync.any.pred" => u64::from(ballot != 0),
@@ -547,8 +353,11 @@ impl Evaluator {
 
 impl Device for Evaluator {
     fn load(&mut self, text: &str) -> Result<(), Trouble> {
-        self.symbols.clear();
-        self.parse(text);
+        self.module = Module::read(text, |bytes| {
+            let address = self.take(bytes.len() as u64);
+            self.memory.insert(address, bytes);
+            address
+        });
         Ok(())
     }
 
@@ -605,20 +414,21 @@ impl Device for Evaluator {
     }
 
     fn symbol(&mut self, name: &str) -> Result<u64, Trouble> {
-        self.symbols.get(name).copied().ok_or_else(|| Trouble(format!("no {name}")))
+        self.module.symbols.get(name).copied().ok_or_else(|| Trouble(format!("no {name}")))
     }
 
     fn launch(&mut self, kernel: &str, threads: u64, parameter: u64) -> Result<(), Trouble> {
         self.launches += 1;
-        let function = *self.names.get(kernel).ok_or_else(|| Trouble(format!("no {kernel}")))?;
+        let function =
+            *self.module.names.get(kernel).ok_or_else(|| Trouble(format!("no {kernel}")))?;
         let blocks = threads.div_ceil(BLOCK).clamp(1, BLOCKS);
-        let local = self.functions[function].local_bytes as usize;
+        let local = self.module.functions[function].local_bytes as usize;
         let mut running: Vec<Thread> = (0..blocks * BLOCK)
             .map(|number| Thread {
                 frames: vec![Frame {
                     function,
                     at: 0,
-                    registers: vec![0xdead_beef; self.functions[function].registers.len()],
+                    registers: vec![0xdead_beef; self.module.functions[function].registers.len()],
                     parameters: vec![parameter],
                     outgoing: Vec::new(),
                     back: 0,
