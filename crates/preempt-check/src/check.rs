@@ -458,10 +458,7 @@ fn search_in_parallel<S: System + ?Sized>(
             })
         }
     };
-    let numbers = &mut finding.statistics;
-    numbers.seconds = budget.elapsed().as_secs_f64();
-    numbers.bytes_per_state = bytes as f64 / numbers.states.max(1) as f64;
-    numbers.memory_bytes = budget.peak_memory().max(bytes) as u64;
+    budget.sum_up(&mut finding.statistics, bytes);
     finding
 }
 
@@ -518,9 +515,6 @@ fn unbounded<S: System + ?Sized, T: Store>(
         Frontier::Stack => depth_first(system, store, options, budget),
         _ => breadth_first(system, store, options, plan.threads(), budget),
     };
-    let numbers = &mut finding.statistics;
-    numbers.seconds = budget.elapsed().as_secs_f64();
-    numbers.bytes_per_state = store.bytes() as f64 / store.len().max(1) as f64;
-    numbers.memory_bytes = budget.peak_memory().max(store.bytes()) as u64;
+    budget.sum_up(&mut finding.statistics, store.bytes());
     finding
 }

@@ -17,7 +17,6 @@ use super::retrace::{TraceSegment, TraceTarget, steps_to};
 use super::visit_log::{Merged, Visit, VisitLog, mark, mover};
 use super::wire::Damaged;
 use super::{Owner, Partition, PartitionResult, Time, ViolationSite};
-use preempt_check::engine::AtomicSequence;
 use preempt_check::engine::Counters;
 use preempt_check::engine::{Due, Turn, turn};
 use preempt_check::engine::{LARGEST_BOUND, LeastPreemptions, Visit as Judged};
@@ -485,7 +484,7 @@ impl Partition for Buckets<'_> {
         let before = Time { bucket, round: round.checked_sub(1)? };
         // What was deferred in the bucket before is expanded in round 0.
         let deferred = before.round == 0 && bucket > 0;
-        let (mut sequence, mut state) = (AtomicSequence::default(), Vec::new());
+        let mut state = Vec::new();
         let fits = |time: Time| match deferred {
             true => time.bucket + 1 == bucket,
             false => time == before,
@@ -495,7 +494,7 @@ impl Partition for Buckets<'_> {
                 let Visit { state: id, mover } = self.log.get(visit as u32);
                 self.store.load(id, &mut state);
                 let (from, cost) = ((&state[..], mover), Some(u32::from(deferred)));
-                let steps = steps_to(self.system, &mut sequence, from, goal, cost, false);
+                let steps = steps_to(self.system, from, goal, cost, false);
                 if let Some(steps) = steps {
                     return Some(TraceSegment { from: TraceTarget { time, state, mover }, steps });
                 }

@@ -5,6 +5,7 @@
 //! works with properties without knowing of them. A [`Watch`] remembers something about the execution
 //! in the same manner: [`Fair`] which processes have been served, [`WithinBound`] the preemptions so far.
 
+mod around;
 mod buchi;
 mod changing;
 mod endless;
@@ -17,6 +18,7 @@ mod steps;
 mod watched;
 mod within_bound;
 
+pub(crate) use around::leave_to_system;
 pub use buchi::{Buchi, StutterInvariant};
 pub use changing::{Changing, ChangingMove, beside, changing_move};
 pub use endless::Endless;

@@ -9,15 +9,14 @@ use crate::search::bounded::reduced::depth_first_reduced;
 use crate::search::bounded::simplest::simplest;
 use crate::search::bounded::visited::{Marked, Replicated, Visited};
 use crate::search::iterative::conclusion::Conclusion;
-use crate::search::iterative::lossy::iterative_lossy;
 use crate::search::iterative::lossy_parallel::iterative_lossy_parallel;
-use crate::search::iterative::lossy_visited::{Bits, LossyStore, Numbered};
 use crate::search::iterative::one_thread::iterative;
 use crate::search::iterative::parallel::iterative_parallel;
 use crate::search::iterative::phases::last_bound;
 use crate::search::iterative::reduced::{
     Order, Reduced, SHARDS, iterative_reduced, iterative_reduced_parallel, pilot,
 };
+use crate::search::iterative::visit_memory::{Bits, LossyStore, Numbered};
 use crate::search::shared::compressed::compressed_if_full;
 use crate::search::shared::halt::Halt;
 use crate::store::concurrent::exact::SharedExact;
@@ -45,8 +44,11 @@ pub(crate) fn with_counts<T: Store>(
         Frontier::Buckets => {
             let reduce = options.reduction != Reduction::None;
             let mut finding = match in_bits {
-                true => iterative_lossy(system, Bits::new(store), options, reduce, budget),
-                false => iterative_lossy(system, Numbered::new(store), options, reduce, budget),
+                true => iterative(system, Bits::new(store), options, reduce, budget),
+                false => {
+                    let visited = Numbered::<_, false>::new(store);
+                    iterative(system, visited, options, reduce, budget)
+                }
             };
             finding.notes.extend(reduce.then(|| LOSSY.note()));
             return finding;
@@ -96,7 +98,8 @@ fn exactly<S: System + ?Sized, T: Store>(
     budget: &mut Budget,
 ) -> Finding {
     if options.threads < 2 {
-        return iterative(system, store, options, reduce, budget);
+        let visited = Numbered::<_, true>::new(store);
+        return iterative(system, visited, options, reduce, budget);
     }
     let limit = budget.memory_limit();
     let mut search = |is_compressed| match is_compressed {

@@ -3,8 +3,9 @@
 //! Bucketed searches keep of a visit only its last mover and where it came from. The steps between
 //! are found by trying all: among several the one that preempts no process is taken, as the search did.
 
-use crate::search::shared::atomic_sequence::{AtomicSequence, Event, last_mover};
-use preempt_core::{Enabled, ProcessId, Step, Switch, System, classify};
+use crate::search::shared::atomic_sequence::last_mover;
+use crate::search::shared::trace::first_way;
+use preempt_core::{ProcessId, Step, System};
 
 /// The last mover of a visit, and whether the last step was a transparent one.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -45,29 +46,22 @@ pub(crate) fn retrace<S: System + ?Sized>(
     mut is_visit: impl FnMut(usize, &[u8]) -> bool,
 ) -> Option<Vec<Step>> {
     let (mut steps, mut state) = (Vec::new(), Vec::new());
-    let (mut sequence, mut enabled) = (AtomicSequence::default(), Enabled::new());
     system.initial(&mut state);
     for (before, pair) in movers.windows(2).enumerate() {
-        enabled.clear();
-        system.enabled(&mut state, &mut enabled);
-        let mut best: Option<(bool, Vec<Step>, Vec<u8>)> = None;
-        for step in enabled.steps() {
-            let costs = classify(pair[0].process(), &enabled, step) == Switch::Preemption;
-            sequence.run(system, &state, *step, &mut |path, event| {
-                if let Event::Arrived(arrived) = event {
-                    let mover = last_mover(path, pair[0].process());
-                    let same = pair[1].is_transparent() || mover == pair[1].process();
-                    let better = best.as_ref().is_none_or(|(worst, ..)| *worst && !costs);
-                    if same && better && is_visit(before + 1, arrived) {
-                        best = Some((costs, path.to_vec(), arrived.clone()));
-                    }
-                }
-                true
-            });
-        }
-        let (_, path, arrived) = best?;
-        steps.extend(path);
-        state = arrived;
+        let last = pair[0].process();
+        let mut next = Vec::new();
+        let mut fits = |path: &[Step], arrived: &mut Vec<u8>| {
+            let same = pair[1].is_transparent() || last_mover(path, last) == pair[1].process();
+            let fits = same && is_visit(before + 1, arrived);
+            if fits {
+                next.clone_from(arrived);
+            }
+            fits
+        };
+        let free = first_way(system, &state, last, |preempts| !preempts, &mut fits);
+        let path = free.or_else(|| first_way(system, &state, last, |preempts| preempts, fits));
+        steps.extend(path?);
+        state = next;
     }
     Some(steps)
 }

@@ -6,7 +6,8 @@
 //! bitstate store that shares the memory with the others. Together they look at different corners of
 //! a space that is too large for any of them.
 
-use super::random_walk::Random;
+use super::random_executions::Random;
+use crate::property::leave_to_system;
 use crate::search::bounded::depth_first::depth_first;
 use crate::search::bounded::visited::Replicated;
 use crate::search::shared::workers::{Fewer, run_together, with_as_many_as_possible};
@@ -197,12 +198,24 @@ struct Shuffled<'a, S: ?Sized> {
     seed: u64,
 }
 
+impl<S: ?Sized> Shuffled<'_, S> {
+    fn inner<'v>(&self, state: &'v [u8]) -> &'v [u8] {
+        state
+    }
+}
+
 impl<S: System + ?Sized> System for Shuffled<'_, S> {
+    leave_to_system! {
+        fn process_count(state) -> usize;
+        fn is_transient(state) -> bool;
+        fn is_valid_end(state) -> bool;
+        fn depth_of(step: Step) -> u32;
+        fn transition_count() -> usize;
+        fn transitions_of(step: Step) -> (usize, Option<usize>);
+    }
+
     fn initial(&self, state: &mut Vec<u8>) -> Outcome {
         self.system.initial(state)
-    }
-    fn process_count(&self, state: &[u8]) -> usize {
-        self.system.process_count(state)
     }
     fn enabled(&self, state: &mut Vec<u8>, enabled: &mut Enabled) {
         self.system.enabled(state, enabled);
@@ -218,33 +231,14 @@ impl<S: System + ?Sized> System for Shuffled<'_, S> {
     fn apply(&self, state: &mut Vec<u8>, step: Step) -> Outcome {
         self.system.apply(state, step)
     }
-    fn is_transient(&self, state: &[u8]) -> bool {
-        self.system.is_transient(state)
-    }
-    fn depth_of(&self, step: Step) -> u32 {
-        self.system.depth_of(step)
-    }
-    fn transition_count(&self) -> usize {
-        self.system.transition_count()
-    }
-    fn transitions_of(&self, step: Step) -> (usize, Option<usize>) {
-        self.system.transitions_of(step)
-    }
-    fn is_valid_end(&self, state: &[u8]) -> bool {
-        self.system.is_valid_end(state)
-    }
 }
 
 impl<S: System + ?Sized> Independence for Shuffled<'_, S> {}
 
 impl<S: System + ?Sized> Describe for Shuffled<'_, S> {
-    fn unreached(&self, taken: &[bool]) -> Vec<Unreached> {
-        self.system.unreached(taken)
-    }
-    fn fault(&self, number: u32) -> Fault {
-        self.system.fault(number)
-    }
-    fn process_name(&self, state: &[u8], process: ProcessId) -> String {
-        self.system.process_name(state, process)
+    leave_to_system! {
+        fn unreached(taken: &[bool]) -> Vec<Unreached>;
+        fn fault(number: u32) -> Fault;
+        fn process_name(state, process: ProcessId) -> String;
     }
 }

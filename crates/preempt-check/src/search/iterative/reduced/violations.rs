@@ -79,11 +79,7 @@ impl Violations {
         steps.extend_from_slice(met.path);
         let cost = replay(system, &steps).map_or(u32::MAX, |(trace, ..)| trace.cost().preemptions);
         if self.first.as_ref().is_none_or(|(least, _)| cost < *least) {
-            let counterexample = match met.fault {
-                Some(fault) => Counterexample::from_fault(system, steps, fault),
-                None => Counterexample::invalid_end(steps),
-            };
-            self.first = Some((cost, counterexample));
+            self.first = Some((cost, Counterexample::from_end(system, steps, met.fault)));
         }
     }
 
