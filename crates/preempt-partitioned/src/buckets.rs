@@ -19,7 +19,7 @@ use super::wire::Damaged;
 use super::{Owner, Partition, PartitionResult, Time, ViolationSite};
 use preempt_check::engine::Counters;
 use preempt_check::engine::{Due, Turn, turn};
-use preempt_check::engine::{LARGEST_BOUND, LeastPreemptions, Visit as Judged};
+use preempt_check::engine::{LARGEST_BOUND, LeastPreemptions, StateRecord, Visit as Judged};
 use preempt_check::store::{Adaptive, Pending, Store, StoreFull, hash_for_all};
 use preempt_check::{Budget, Counterexample, Options, Progress};
 use preempt_core::{BoundRow, Enabled, Outcome, ProcessId, Step, Stop, System};
@@ -213,7 +213,7 @@ impl<'a> Buckets<'a> {
             return;
         }
         if !record.is_expanded() {
-            self.least.set_expanded(id);
+            self.least.update(id, StateRecord::expanded);
             if self.moves.is_empty()
                 && self.counters.is_invalid_without_steps(self.system, &self.state)
             {
@@ -226,7 +226,7 @@ impl<'a> Buckets<'a> {
         let can_move = last.is_some_and(|mover| self.moves.has_all(mover, together));
         let turn = turn(can_move, record.all_run() && last.is_some());
         if turn == Turn::All {
-            self.least.set_free(id);
+            self.least.update(id, StateRecord::freed);
         }
         self.take((at, turn), time, outbox, is_mover);
         // Whether the others have steps is not known, and need not be before the next bucket.
@@ -265,7 +265,7 @@ impl<'a> Buckets<'a> {
         if !self.is_found(found) && (self.stopped || !self.look()) {
             return;
         }
-        self.least.set_free(id);
+        self.least.update(id, StateRecord::freed);
         self.take((at, Turn::Waited), time, outbox, |_| false);
     }
 
@@ -552,10 +552,10 @@ impl Partition for Buckets<'_> {
             let visit = self.log.len() as u32;
             self.log.push(time, Visit { state: inserted.id, mover }, known);
             if flags & EXPANDED != 0 {
-                self.least.set_expanded(inserted.id);
+                self.least.update(inserted.id, StateRecord::expanded);
             }
             if flags & FREE != 0 {
-                self.least.set_free(inserted.id);
+                self.least.update(inserted.id, StateRecord::freed);
             }
             if flags & DEFERRED != 0 {
                 self.least.defer(inserted.id);

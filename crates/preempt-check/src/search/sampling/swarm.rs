@@ -11,7 +11,7 @@ use crate::property::leave_to_system;
 use crate::search::bounded::depth_first::depth_first;
 use crate::search::bounded::visited::Replicated;
 use crate::search::shared::workers::{Fewer, run_together, with_as_many_as_possible};
-use crate::store::{Bitstate, Inserted, StateId, Store, StoreFull, hash_with_seed};
+use crate::store::{Bitstate, hash_with_seed};
 use crate::{Budget, Covered, Finding, Options, Progress};
 use preempt_core::{
     Describe, Enabled, Fault, Independence, Outcome, ProcessId, Statistics, Step, Stop, System,
@@ -123,7 +123,7 @@ impl<S: System + ?Sized> Swarm<'_, S> {
         let bound = BOUNDS[number % BOUNDS.len()];
         let seed = self.seed.wrapping_add(number as u64);
         let shuffled = Shuffled { system: self.system, seed };
-        let mut store = Seeded::new(Bitstate::new(Bitstate::bits_for(self.table), 3), seed);
+        let mut store = Bitstate::with_seed(Bitstate::bits_for(self.table), 3, seed);
         let visited = Replicated::new(&mut store, bound);
         let finding = depth_first(&shuffled, visited, bound, self.options, budget);
         let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
@@ -151,45 +151,6 @@ fn add(total: &mut Statistics, one: &Statistics) {
     total.revisits += one.revisits;
     total.errors += one.errors;
     total.memory_bytes += one.memory_bytes;
-}
-
-/// A store with hash functions of its own.
-struct Seeded<T> {
-    store: T,
-    seed: u64,
-}
-
-impl<T> Seeded<T> {
-    fn new(store: T, seed: u64) -> Self {
-        Seeded { store, seed: seed | 1 << 63 }
-    }
-}
-
-impl<T: Store> Store for Seeded<T> {
-    fn hash(&self, state: &[u8]) -> u64 {
-        hash_with_seed(state, self.seed)
-    }
-    fn insert_hashed(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
-        self.store.insert_hashed(hash, state)
-    }
-    fn lookup_hashed(&self, hash: u64, state: &[u8]) -> Option<StateId> {
-        self.store.lookup_hashed(hash, state)
-    }
-    fn load(&self, id: StateId, out: &mut Vec<u8>) -> bool {
-        self.store.load(id, out)
-    }
-    fn len(&self) -> usize {
-        self.store.len()
-    }
-    fn bytes(&self) -> usize {
-        self.store.bytes()
-    }
-    fn set_limit(&mut self, bytes: usize) {
-        self.store.set_limit(bytes);
-    }
-    fn is_exact(&self) -> bool {
-        false
-    }
 }
 
 /// A system whose processes are listed in another order, the same for the same state.
