@@ -22,6 +22,7 @@ use preempt_check::engine::{Due, Turn, turn};
 use preempt_check::engine::{LARGEST_BOUND, LeastPreemptions, StateRecord, Visit as Judged};
 use preempt_check::store::{Adaptive, Pending, Store, StoreFull, hash_for_all};
 use preempt_check::{Budget, Counterexample, Options, Progress};
+use preempt_core::engine::ProcessSelection;
 use preempt_core::{BoundRow, Enabled, Outcome, ProcessId, Step, Stop, System};
 
 /// Visits that are expanded before the driver looks after what has arrived.
@@ -203,8 +204,9 @@ impl<'a> Buckets<'a> {
         }
         let is_found = match last {
             Some(mover) if !self.stopped => {
-                let (movers, without) = ((mover, together), record.small_movers());
-                let found = self.moves.find_movers(self.system, &mut self.state, movers, without);
+                let without = record.small_movers();
+                let movers = ProcessSelection { first: Some(mover), also: together, without };
+                let found = self.moves.find_selection(self.system, &mut self.state, movers);
                 self.is_found(found)
             }
             _ => false,
@@ -260,7 +262,8 @@ impl<'a> Buckets<'a> {
             return;
         }
         self.store.load(id, &mut self.state);
-        let found = self.moves.find_without(self.system, &mut self.state, record.small_movers());
+        let rest = ProcessSelection { first: None, also: 0, without: record.small_movers() };
+        let found = self.moves.find_selection(self.system, &mut self.state, rest);
         // Should there be none, then perhaps one that is enabled because no other can move.
         if !self.is_found(found) && (self.stopped || !self.look()) {
             return;

@@ -9,7 +9,6 @@
 //! that of two states that lead to each other one sees the other expanded.
 
 use super::buckets::{Bucketed, DeferredVisit, Others, row};
-use super::frontier::States;
 use super::one_thread::OneThread;
 use super::own_visits::{OwnVisits, WorkerId, finish};
 use super::phases::{PhasedSearch, iterate};
@@ -18,6 +17,7 @@ use super::visit_memory::{InPart, LossyStore, SHARDS, Sharded, VisitMemory};
 use crate::platform::sync::Mutex;
 use crate::platform::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::search::shared::halt::Halt;
+use crate::search::shared::states::States;
 use crate::search::shared::workers::{Worker, Workers, each, lock, with_as_many_as_possible};
 use crate::{Budget, Finding, Options, Progress};
 use preempt_core::{BoundRow, System};

@@ -8,34 +8,7 @@ use crate::search::shared::trace::first_way;
 use preempt_core::{ProcessId, Step, System};
 
 /// The last mover of a visit, and whether the last step was a transparent one.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Mover(u32);
-
-impl Mover {
-    const NOBODY: u32 = 0xffff;
-    const TRANSPARENT: u32 = 1 << 16;
-
-    #[inline]
-    pub(crate) fn new(process: Option<ProcessId>, transparent: bool) -> Self {
-        Mover(
-            process.map_or(Mover::NOBODY, |p| u32::from(p.0))
-                | if transparent { Mover::TRANSPARENT } else { 0 },
-        )
-    }
-
-    #[inline]
-    pub(crate) fn process(self) -> Option<ProcessId> {
-        match self.0 & Mover::NOBODY {
-            Mover::NOBODY => None,
-            process => Some(ProcessId(process as u16)),
-        }
-    }
-
-    #[inline]
-    pub(crate) fn is_transparent(self) -> bool {
-        self.0 & Mover::TRANSPARENT != 0
-    }
-}
+pub(crate) type Mover = (Option<ProcessId>, bool);
 
 /// The steps of the execution whose visits had these last movers, the initial state's first;
 /// `is_visit(n, state)` says whether the state is that of visit `n`. `None` where no step fits, which
@@ -48,10 +21,10 @@ pub(crate) fn retrace<S: System + ?Sized>(
     let (mut steps, mut state) = (Vec::new(), Vec::new());
     system.initial(&mut state);
     for (before, pair) in movers.windows(2).enumerate() {
-        let last = pair[0].process();
+        let [(last, _), (mover, is_transparent)] = [pair[0], pair[1]];
         let mut next = Vec::new();
         let mut fits = |path: &[Step], arrived: &mut Vec<u8>| {
-            let same = pair[1].is_transparent() || last_mover(path, last) == pair[1].process();
+            let same = is_transparent || last_mover(path, last) == mover;
             let fits = same && is_visit(before + 1, arrived);
             if fits {
                 next.clone_from(arrived);

@@ -36,7 +36,7 @@ pub(super) trait TraceLog {
             entries.push(before);
         }
         entries.reverse();
-        let movers = entries.iter().map(|entry| Mover::new(entry.mover(), entry.is(TRANSPARENT)));
+        let movers = entries.iter().map(|entry| (entry.mover(), entry.is(TRANSPARENT)));
         let movers: Vec<Mover> = movers.collect();
         retrace(system, &movers, |at, state| self.memory().is_state(entries[at].state, state))
     }

@@ -72,8 +72,8 @@ impl Violations {
         mut is_visit: impl FnMut(u32, &[u8]) -> bool,
     ) {
         let visits = met.visits;
-        let mover = |(_, visit): &(u32, Visit)| Mover::new(visit.mover(), !visit.exact);
-        let movers: Vec<Mover> = visits.iter().map(mover).collect();
+        let movers = visits.iter().map(|(_, visit)| (visit.mover(), !visit.exact));
+        let movers: Vec<Mover> = movers.collect();
         let found = retrace(system, &movers, |at, state| is_visit(visits[at].0, state));
         let mut steps = found.expect("the log holds steps of the system");
         steps.extend_from_slice(met.path);
