@@ -38,6 +38,20 @@ pub enum Phase {
     Simplify,
 }
 
+/// How far several parts of a search are together.
+impl std::iter::Sum for Progress {
+    fn sum<I: Iterator<Item = Progress>>(parts: I) -> Self {
+        parts.fold(Progress::default(), |all, one| Progress {
+            states: all.states + one.states,
+            transitions: all.transitions + one.transitions,
+            depth: all.depth.max(one.depth),
+            queue: all.queue + one.queue,
+            memory: all.memory + one.memory,
+            ..all
+        })
+    }
+}
+
 impl Progress {
     /// States per second so far.
     pub fn rate(&self) -> f64 {
@@ -214,6 +228,12 @@ impl<'a> Budget<'a> {
             return None;
         }
         self.check(progress())
+    }
+
+    /// As [`Budget::poll`], for `?`: the error is a limit that was reached.
+    #[inline(always)]
+    pub fn spend(&mut self, progress: impl FnOnce() -> Progress) -> Result<(), Stop> {
+        self.poll(progress).map_or(Ok(()), Err)
     }
 
     /// As [`Budget::poll`] for searches that poll once per batch: looks every `batches` calls.

@@ -373,16 +373,13 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
                 return Err(Halt::Enough);
             }
         }
-        let stop = budget.poll(|| Progress {
+        budget.spend(|| Progress {
             states: self.store.len() as u64,
             transitions: self.store.len() as u64 + self.counters.matched,
             depth: frame.depth,
             memory: self.bytes(),
             ..Progress::default()
-        });
-        if let Some(stop) = stop {
-            return Err(Halt::Stop(stop));
-        }
+        })?;
         if let Some(frame) = self.frames.pop() {
             self.bytes.truncate(frame.state);
             self.steps.truncate(frame.steps);

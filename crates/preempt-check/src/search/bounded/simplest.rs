@@ -189,15 +189,12 @@ impl<S: System + ?Sized> Search<'_, S> {
                 }
                 for (node, part) in level {
                     self.expand(node, depth as u32, part)?;
-                    let progress = || Progress {
+                    budget.spend(|| Progress {
                         states: self.store.len() as u64,
                         depth: depth as u64,
                         memory: self.bytes(),
                         ..Progress::default()
-                    };
-                    if let Some(stop) = budget.poll(progress) {
-                        return Err(stop);
-                    }
+                    })?;
                 }
                 depth += 1;
             }

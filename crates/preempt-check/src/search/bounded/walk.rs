@@ -213,14 +213,14 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
     }
 
     fn poll(&self, budget: &mut Budget) -> Result<(), Halt> {
-        let stop = budget.poll(|| Progress {
+        budget.spend(|| Progress {
             states: self.visited.len(),
             transitions: self.numbers.transitions,
             depth: self.stack.depth() as u64,
             memory: self.visited.bytes() + self.stack.bytes(),
             ..Progress::default()
-        });
-        stop.map_or(Ok(()), |stop| Err(Halt::Stop(stop)))
+        })?;
+        Ok(())
     }
 
     fn finish(self, end: Option<Halt>, budget: &Budget) -> Finding {

@@ -329,13 +329,13 @@ fn watch<S: System + ?Sized, T: Records>(
     if graph.pool.is_over() {
         return Err(Halt::Enough);
     }
-    let stop = budget.poll(|| Progress {
+    budget.spend(|| Progress {
         states: graph.store.len() as u64,
         transitions: graph.store.len() as u64,
         depth: states as u64,
         queue: states as u64,
         memory: graph.bytes() + bytes,
         ..Progress::default()
-    });
-    stop.map_or(Ok(()), |stop| Err(Halt::Stop(stop)))
+    })?;
+    Ok(())
 }

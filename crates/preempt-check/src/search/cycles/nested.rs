@@ -281,15 +281,15 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
             (self.store.len() as u64, self.paths[Which::First].frames.len() as u64);
         let transitions = states + self.finding.statistics.matched;
         let (store, path, colours) = (&self.store, &self.paths[Which::First], &self.colours);
-        let stop = self.budget.poll(|| Progress {
+        self.budget.spend(|| Progress {
             states,
             transitions,
             depth,
             queue,
             memory: store.bytes() + path.bytes() + colours.capacity(),
             ..Progress::default()
-        });
-        stop.map_or(Ok(()), |stop| Err(Halt::Stop(stop)))
+        })?;
+        Ok(())
     }
 
     /// Adds the successors of `self.state`, the last state of the path.
@@ -507,8 +507,8 @@ impl<S: System + ?Sized, T: Store> ProductGraph for Nested<'_, '_, S, T> {
         self.normalize();
         self.push_red(Some(id));
         let (store, path) = (&self.store, &self.paths[Which::Second]);
-        let poll = || Progress { memory: store.bytes() + path.bytes(), ..Progress::default() };
-        self.budget.poll(poll).map_or(Ok(()), |stop| Err(Halt::Stop(stop)))
+        let memory = || store.bytes() + path.bytes();
+        Ok(self.budget.spend(|| Progress { memory: memory(), ..Progress::default() })?)
     }
 
     fn pop(&mut self, which: Which) -> bool {

@@ -394,11 +394,11 @@ impl<G: SystemGraph> ProductGraph for Shared<'_, '_, G> {
             &self.graph,
             self.paths[Which::First].capacity() + self.paths[Which::Second].capacity(),
         );
-        let stop = self.budget.poll(|| {
+        self.budget.spend(|| {
             let memory = graph.bytes() + paths * size_of::<Frame<G::Node>>();
             Progress { states, transitions, depth, queue, memory, ..Progress::default() }
-        });
-        stop.map_or(Ok(()), |stop| Err(Halt::Stop(stop)))
+        })?;
+        Ok(())
     }
 
     fn begin_second(&mut self) -> Result<(), Halt> {
@@ -411,10 +411,7 @@ impl<G: SystemGraph> ProductGraph for Shared<'_, '_, G> {
     #[inline(always)]
     fn visit_again(&mut self, node: Visited<G::Node>) -> Result<(), Halt> {
         self.visit_second(node);
-        match self.budget.poll(Progress::default) {
-            Some(stop) => Err(Halt::Stop(stop)),
-            None => Ok(()),
-        }
+        Ok(self.budget.spend(Progress::default)?)
     }
 
     #[inline(always)]

@@ -91,9 +91,7 @@ impl<S: System + ?Sized, L: VisitMemory> PhasedSearch for OneThread<'_, S, L> {
 
     fn run_phase(&mut self, budget: &mut Budget) -> Result<(), Halt> {
         loop {
-            if let Some(stop) = budget.check_every(16, || self.progress()) {
-                return Err(Halt::Stop(stop));
-            }
+            budget.check_every(16, || self.progress()).map_or(Ok(()), Err)?;
             if !self.run_batch()? {
                 return Ok(());
             }

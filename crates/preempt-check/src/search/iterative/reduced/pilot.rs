@@ -118,9 +118,7 @@ impl<T: Store> Layers<'_, T> {
             }
             let memory = self.shard.bytes() + explorer.bytes();
             let progress = Progress { states: self.shard.states, memory, ..Progress::default() };
-            if let Some(stop) = budget.poll(|| progress) {
-                return Err(Halt::Stop(stop));
-            }
+            budget.spend(|| progress)?;
             let next = match self.order {
                 Order::Deep => self.queue.pop_back(),
                 Order::Layers => self.queue.pop_front(),
