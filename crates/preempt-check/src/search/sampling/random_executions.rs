@@ -36,7 +36,7 @@ fn random_walk(
     budget: &mut Budget,
 ) -> Finding {
     let sampling = Sampling::new(system, seed, options, options.depth.unwrap_or(STEPS));
-    sampling.run((WALKS, 1), store, budget)
+    sampling.run(WALKS, store, budget)
 }
 
 fn random_restarts(
@@ -47,8 +47,8 @@ fn random_restarts(
     budget: &mut Budget,
 ) -> Finding {
     let longest = options.depth.map_or(usize::MAX, |depth| depth as usize);
-    let sampling = Sampling { longest, ..Sampling::new(system, seed, options, LEAP) };
-    sampling.run((ROUNDS, BRANCHES), store, budget)
+    let sampling = Sampling::new(system, seed, options, LEAP);
+    Sampling { longest, branches: BRANCHES, ..sampling }.run(ROUNDS, store, budget)
 }
 
 /// The last execution. Between rounds it has one state more than steps.
@@ -59,6 +59,8 @@ struct Sampling<'a> {
     /// Steps per round.
     leap: u64,
     longest: usize,
+    /// So many rounds belong to one execution; only where it is more than one its states are kept.
+    branches: u64,
     path: Vec<Step>,
     /// Its states one behind the other, and where each ends.
     trail: Vec<u8>,
@@ -74,6 +76,7 @@ impl<'a> Sampling<'a> {
             random: Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1),
             leap,
             longest: usize::MAX,
+            branches: 1,
             path: Vec::new(),
             trail: Vec::new(),
             ends: Vec::new(),
@@ -81,15 +84,9 @@ impl<'a> Sampling<'a> {
         }
     }
 
-    /// Makes so many rounds, of which so many belong to one execution.
-    fn run(
-        mut self,
-        (rounds, branches): (u64, u64),
-        store: &mut dyn Store,
-        budget: &mut Budget,
-    ) -> Finding {
+    fn run(mut self, rounds: u64, store: &mut dyn Store, budget: &mut Budget) -> Finding {
         for round in 0..rounds {
-            if self.round(round % branches == 0, store, budget) {
+            if self.round(round % self.branches == 0, store, budget) {
                 break;
             }
         }
@@ -123,18 +120,21 @@ impl<'a> Sampling<'a> {
         for _ in 0..self.leap {
             enabled.clear();
             self.system.enabled(&mut state, &mut enabled);
-            self.trail.extend_from_slice(&state);
-            self.ends.push(self.trail.len());
+            if self.branches > 1 {
+                self.trail.extend_from_slice(&state);
+                self.ends.push(self.trail.len());
+            }
             if !self.system.is_transient(&state) && store.insert(&state).is_err() {
                 self.counters.stop = Some(Stop::Memory);
                 return true;
             }
             self.counters.depth = self.counters.depth.max(self.path.len() as u64);
-            if self.counters.is_invalid_end(self.system, &state, &enabled) {
+            if enabled.is_empty() {
                 let path = &self.path;
-                return self.counters.error(|| Counterexample::invalid_end(path.clone()));
+                return self.counters.is_invalid_without_steps(self.system, &state)
+                    && self.counters.error(|| Counterexample::invalid_end(path.clone()));
             }
-            if enabled.is_empty() || self.path.len() >= self.longest {
+            if self.path.len() >= self.longest {
                 return false;
             }
             let step = enabled.steps()[self.random.below(enabled.steps().len())];
