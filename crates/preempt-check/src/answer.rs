@@ -27,6 +27,10 @@ pub struct Counterexample {
 }
 
 impl Counterexample {
+    fn new(steps: Vec<Step>, kind: ViolationKind, fault: Option<u32>) -> Self {
+        Counterexample { steps, kind, fault, message: String::new(), cycle_start: None }
+    }
+
     /// A step that broke or violated an assertion.
     pub fn from_fault<S: System + ?Sized>(system: &S, steps: Vec<Step>, fault: u32) -> Self {
         let kind = match system.fault(fault).kind {
@@ -37,24 +41,26 @@ impl Counterexample {
                 ViolationKind::Runtime
             }
         };
-        Counterexample {
-            steps,
-            kind,
-            fault: Some(fault),
-            message: String::new(),
-            cycle_start: None,
-        }
+        Counterexample::new(steps, kind, Some(fault))
     }
 
     /// A state in which nothing can move although something should.
     pub fn invalid_end(steps: Vec<Step>) -> Self {
-        Counterexample {
-            steps,
-            kind: ViolationKind::InvalidEnd,
-            fault: None,
-            message: String::new(),
-            cycle_start: None,
+        Counterexample::new(steps, ViolationKind::InvalidEnd, None)
+    }
+
+    /// A fault, or without one an invalid end.
+    pub fn from_end<S: System + ?Sized>(system: &S, steps: Vec<Step>, fault: Option<u32>) -> Self {
+        match fault {
+            Some(fault) => Counterexample::from_fault(system, steps, fault),
+            None => Counterexample::invalid_end(steps),
         }
+    }
+
+    /// Steps that repeat for ever from this one on.
+    pub fn cycle(steps: Vec<Step>, kind: ViolationKind, start: usize) -> Self {
+        let cycle_start = Some(start);
+        Counterexample { cycle_start, ..Counterexample::new(steps, kind, None) }
     }
 }
 

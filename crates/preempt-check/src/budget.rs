@@ -5,7 +5,7 @@
 //! ([`Stop`]), never an error.
 
 use crate::platform::time::{Duration, Instant};
-use preempt_core::Stop;
+use preempt_core::{Statistics, Stop};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -36,6 +36,20 @@ pub enum Phase {
     Search,
     /// Whether there is a simpler counterexample than the one that was found.
     Simplify,
+}
+
+/// How far several parts of a search are together.
+impl std::iter::Sum for Progress {
+    fn sum<I: Iterator<Item = Progress>>(parts: I) -> Self {
+        parts.fold(Progress::default(), |all, one| Progress {
+            states: all.states + one.states,
+            transitions: all.transitions + one.transitions,
+            depth: all.depth.max(one.depth),
+            queue: all.queue + one.queue,
+            memory: all.memory + one.memory,
+            ..all
+        })
+    }
 }
 
 impl Progress {
@@ -111,19 +125,10 @@ impl<'a> Budget<'a> {
     /// The same limits and listener for the search for a simpler counterexample: it ends after `limit`
     /// at the latest, and with the time of the whole.
     pub fn simplify(&mut self, limit: Duration) -> Budget<'_> {
-        let now = Instant::now();
-        let own = now.checked_add(limit);
-        let listener = self.listener.as_mut().map(|listener| {
-            let listener: &mut (dyn FnMut(&Progress) + Send) = &mut **listener;
-            listener
-        });
-        Budget {
-            deadline: self.deadline.into_iter().chain(own).min(),
-            interrupt: self.interrupt,
-            listener,
-            phase: Phase::Simplify,
-            ..Budget::unlimited().memory(self.memory)
-        }
+        let start = Instant::now();
+        let deadline = self.deadline.into_iter().chain(start.checked_add(limit)).min();
+        let whole = self.with_memory(self.memory);
+        Budget { deadline, start, phase: Phase::Simplify, ..whole }
     }
 
     /// Whether there is a limit of time.
@@ -207,6 +212,13 @@ impl<'a> Budget<'a> {
         self.peak
     }
 
+    /// Adds to what a search has counted how long it took, and its memory, of which states take so many bytes.
+    pub fn sum_up(&self, numbers: &mut Statistics, bytes: usize) {
+        numbers.seconds = self.elapsed().as_secs_f64();
+        numbers.bytes_per_state = bytes as f64 / numbers.states.max(1) as f64;
+        numbers.memory_bytes = self.peak.max(bytes) as u64;
+    }
+
     /// To be called once per state. `progress` is only asked for now and then; its `elapsed` is
     /// filled in here.
     #[inline(always)]
@@ -216,6 +228,12 @@ impl<'a> Budget<'a> {
             return None;
         }
         self.check(progress())
+    }
+
+    /// As [`Budget::poll`], for `?`: the error is a limit that was reached.
+    #[inline(always)]
+    pub fn spend(&mut self, progress: impl FnOnce() -> Progress) -> Result<(), Stop> {
+        self.poll(progress).map_or(Ok(()), Err)
     }
 
     /// As [`Budget::poll`] for searches that poll once per batch: looks every `batches` calls.

@@ -5,8 +5,8 @@ use crate::coverage::{field_bits, in_bits, lossy_in_parallel, misses, omissions,
 use crate::plan::{Executor, Frontier, Plan, is_bounded, plan};
 use crate::property::{Product, Property};
 use crate::search::{
-    breadth_first, by_buckets, depth_first, iterative_depth, longest_of_a_few, parallel,
-    parallel_adaptive, simplify, swarm, with_counts,
+    Job, breadth_first, depth_first, iterative_depth, longest_of_a_few, parallel,
+    parallel_adaptive, simplify, swarm,
 };
 use crate::store::concurrent::ConcurrentStore;
 use crate::store::concurrent::bitstate::SharedBitstate;
@@ -171,7 +171,7 @@ impl<'a> Check<'a> {
     pub fn find(self) -> Finding {
         let system = self.system;
         let searches: Searches<'_> = (
-            &|plan, options, budget| search(system, plan, options, budget),
+            &|plan, options, budget| search(plan, Job { system, options, budget }),
             &|options, finding, budget| simplify(system, options, finding, budget),
         );
         self.find_by(searches)
@@ -184,8 +184,8 @@ impl<'a> Check<'a> {
         let plain = self.system;
         let searches: Searches<'_> = (
             &|plan, options, budget| match is_usual(plan) {
-                true => usual(system, plan, options, budget),
-                false => search(plain, plan, options, budget),
+                true => Job { system, options, budget }.usual(plan),
+                false => search(plan, Job { system: plain, options, budget }),
             },
             &|options, finding, budget| simplify(system, options, finding, budget),
         );
@@ -356,127 +356,42 @@ fn is_usual(plan: &Plan) -> bool {
     }
 }
 
-/// The [usual](is_usual) searches.
-fn usual<S: System + ?Sized>(
-    system: &S,
-    plan: &Plan,
-    options: &Options,
-    budget: &mut Budget,
-) -> Finding {
-    if plan.frontier == Frontier::Chunks {
-        return search_in_parallel(system, options, budget);
-    }
-    let limit = budget.memory_limit();
-    match plan.store {
-        Storage::Tree => unbounded(system, &mut Tree::new(limit), plan, options, budget),
-        Storage::Bitstate { bits, hashes } => in_bits((bits, hashes), limit, options, |store| {
-            unbounded(system, store, plan, options, budget)
-        }),
-        _ => adaptive(limit, |store| match plan.frontier {
-            Frontier::Buckets => by_buckets(system, store, options, budget),
-            _ => unbounded(system, store, plan, options, budget),
-        }),
-    }
-}
-
 /// A search that is made here, within a budget, as part of another one; [`Check`] is what to use otherwise.
 pub fn search_here(system: &dyn System, options: &Options, budget: &mut Budget) -> Finding {
     let mut options = options.clone();
     let plan = Check::new(system).options(options.clone()).make_plan(&mut options);
-    let mut finding = search(system, &plan, &options, budget);
+    let mut finding = search(&plan, Job { system, options: &options, budget });
     finding.notes.splice(0..0, plan.notes);
     finding
 }
 
 /// Every search.
-fn search(system: &dyn System, plan: &Plan, options: &Options, budget: &mut Budget) -> Finding {
-    let limit = budget.memory_limit();
+fn search(plan: &Plan, mut job: Job<'_, '_, dyn System + '_>) -> Finding {
+    let limit = job.budget.memory_limit();
     match (plan.frontier, plan.store) {
-        (Frontier::Swarm(seed), _) => swarm(system, seed, options, budget),
-        (Frontier::GrowingStack(step), _) => iterative_depth(system, step, options, budget),
-        (Frontier::Chunks, _) => search_in_parallel(system, options, budget),
-        (_, Storage::Auto) => {
-            adaptive(limit, |store| search_with(system, store, plan, options, budget))
+        (Frontier::Swarm(seed), _) => swarm(job.system, seed, job.options, job.budget),
+        (Frontier::GrowingStack(step), _) => {
+            iterative_depth(job.system, step, job.options, job.budget)
         }
-        (_, Storage::Exact) => search_with(system, &mut Exact::new(limit), plan, options, budget),
-        (_, Storage::Tree) => search_with(system, &mut Tree::new(limit), plan, options, budget),
+        (Frontier::Chunks, _) => job.in_parallel(),
+        (_, Storage::Auto) => adaptive(limit, |store| job.over(store, plan)),
+        (_, Storage::Exact) => job.over(&mut Exact::new(limit), plan),
+        (_, Storage::Tree) => job.over(&mut Tree::new(limit), plan),
         (Frontier::Buckets, Storage::Compact | Storage::Bitstate { .. })
             if plan.executor != Executor::OneThread =>
         {
-            lossy_in_parallel(system, options, budget)
+            lossy_in_parallel(&mut job)
         }
         (_, Storage::Compact) => {
-            let numbered = options.reduction != Reduction::None || is_bounded(options);
+            let numbered = job.options.reduction != Reduction::None || is_bounded(job.options);
             let mut store = Compact::new(limit, numbered);
-            let mut finding = search_with(system, &mut store, plan, options, budget);
+            let mut finding = job.over(&mut store, plan);
             finding.coverage = Some(omissions(store.expected_omissions()));
             weaken(finding)
         }
         (_, Storage::Bitstate { bits, hashes }) => {
-            in_bits((bits, hashes), limit, options, |store| {
-                search_with(system, store, plan, options, budget)
-            })
+            in_bits((bits, hashes), limit, job.options, |store| job.over(store, plan))
         }
-    }
-}
-
-fn search_in_parallel<S: System + ?Sized>(
-    system: &S,
-    options: &Options,
-    budget: &mut Budget,
-) -> Finding {
-    let limit = budget.memory_limit();
-    let (mut finding, bytes) = match options.storage {
-        Storage::Auto => {
-            let (mut finding, bytes, switched_at) = parallel_adaptive(system, options, budget);
-            finding.notes.extend(switched_at.map(note_tree));
-            (finding, bytes)
-        }
-        Storage::Exact => {
-            let make = |threads| SharedExact::new(limit, threads);
-            in_parallel(system, make, options, budget, |finding, _| finding)
-        }
-        Storage::Tree => {
-            let make = |threads| SharedTree::new(limit, threads);
-            in_parallel(system, make, options, budget, |finding, _| finding)
-        }
-        Storage::Compact => {
-            let make = |threads| SharedCompact::new(limit, threads);
-            in_parallel(system, make, options, budget, |mut finding, store| {
-                finding.coverage = Some(omissions(store.expected_omissions()));
-                weaken(finding)
-            })
-        }
-        Storage::Bitstate { bits, hashes } => {
-            let Some(bits) = field_bits(bits, limit, options) else {
-                return Finding::new(Covered::Part(Stop::Memory));
-            };
-            let make = |_| SharedBitstate::new(bits, hashes, limit);
-            in_parallel(system, make, options, budget, |mut finding, store| {
-                finding.coverage = Some(misses(store.expected_coverage(), store.expected_misses()));
-                weaken(finding)
-            })
-        }
-    };
-    let numbers = &mut finding.statistics;
-    numbers.seconds = budget.elapsed().as_secs_f64();
-    numbers.bytes_per_state = bytes as f64 / numbers.states.max(1) as f64;
-    numbers.memory_bytes = budget.peak_memory().max(bytes) as u64;
-    finding
-}
-
-/// A parallel search over one kind of store, which `conclude` may ask about what it has lost. Also gives how many bytes it took.
-fn in_parallel<S: System + ?Sized, T: ConcurrentStore>(
-    system: &S,
-    make: impl Fn(usize) -> T,
-    options: &Options,
-    budget: &mut Budget,
-    conclude: impl FnOnce(Finding, &T) -> Finding,
-) -> (Finding, usize) {
-    let (finding, store) = parallel(system, make, options, budget);
-    match store {
-        Some(store) => (conclude(finding, &store), store.bytes()),
-        None => (finding, 0),
     }
 }
 
@@ -488,39 +403,103 @@ fn adaptive(limit: usize, search: impl FnOnce(&mut Adaptive) -> Finding) -> Find
     finding
 }
 
-/// A search over some store by one thread, or by several that keep to its order or have stores of their own.
-fn search_with<T: Store>(
-    system: &dyn System,
-    store: &mut T,
-    plan: &Plan,
-    options: &Options,
-    budget: &mut Budget,
-) -> Finding {
-    match plan.frontier {
-        Frontier::Samples(sampler, seed) => (sampler.run)(system, store, seed, options, budget),
-        Frontier::Buckets if store.is_exact() => by_buckets(system, store, options, budget),
-        Frontier::Buckets | Frontier::CountedStack | Frontier::SpinStack => {
-            with_counts(system, store, plan.frontier, options, budget)
+impl Job<'_, '_, dyn System + '_> {
+    /// A search over some store by one thread, or by several that keep to its order or have stores of their own.
+    fn over<T: Store>(&mut self, store: &mut T, plan: &Plan) -> Finding {
+        match plan.frontier {
+            Frontier::Samples(sampler, seed) => {
+                (sampler.run)(self.system, store, seed, self.options, self.budget)
+            }
+            Frontier::Buckets if store.is_exact() => self.by_buckets(store),
+            Frontier::Buckets | Frontier::CountedStack | Frontier::SpinStack => {
+                self.with_counts(store, plan.frontier)
+            }
+            _ => self.unbounded(store, plan),
         }
-        _ => unbounded(system, store, plan, options, budget),
     }
 }
 
-/// A search of all executions, however many preemptions they need.
-fn unbounded<S: System + ?Sized, T: Store>(
-    system: &S,
-    store: &mut T,
-    plan: &Plan,
-    options: &Options,
-    budget: &mut Budget,
-) -> Finding {
-    let mut finding = match plan.frontier {
-        Frontier::Stack => depth_first(system, store, options, budget),
-        _ => breadth_first(system, store, options, plan.threads(), budget),
-    };
-    let numbers = &mut finding.statistics;
-    numbers.seconds = budget.elapsed().as_secs_f64();
-    numbers.bytes_per_state = store.bytes() as f64 / store.len().max(1) as f64;
-    numbers.memory_bytes = budget.peak_memory().max(store.bytes()) as u64;
-    finding
+impl<S: System + ?Sized> Job<'_, '_, S> {
+    /// The [usual](is_usual) searches.
+    fn usual(&mut self, plan: &Plan) -> Finding {
+        if plan.frontier == Frontier::Chunks {
+            return self.in_parallel();
+        }
+        let limit = self.budget.memory_limit();
+        match plan.store {
+            Storage::Tree => self.unbounded(&mut Tree::new(limit), plan),
+            Storage::Bitstate { bits, hashes } => {
+                let options = self.options;
+                in_bits((bits, hashes), limit, options, |store| self.unbounded(store, plan))
+            }
+            _ => adaptive(limit, |store| match plan.frontier {
+                Frontier::Buckets => self.by_buckets(store),
+                _ => self.unbounded(store, plan),
+            }),
+        }
+    }
+
+    /// A search by several threads in no particular order.
+    fn in_parallel(&mut self) -> Finding {
+        let limit = self.budget.memory_limit();
+        let (mut finding, bytes) = match self.options.storage {
+            Storage::Auto => {
+                let (mut finding, bytes, switched_at) =
+                    parallel_adaptive(self.system, self.options, self.budget);
+                finding.notes.extend(switched_at.map(note_tree));
+                (finding, bytes)
+            }
+            Storage::Exact => {
+                self.in_parallel_over(|threads| SharedExact::new(limit, threads), |found, _| found)
+            }
+            Storage::Tree => {
+                self.in_parallel_over(|threads| SharedTree::new(limit, threads), |found, _| found)
+            }
+            Storage::Compact => {
+                let make = |threads| SharedCompact::new(limit, threads);
+                self.in_parallel_over(make, |mut finding, store| {
+                    finding.coverage = Some(omissions(store.expected_omissions()));
+                    weaken(finding)
+                })
+            }
+            Storage::Bitstate { bits, hashes } => {
+                let Some(bits) = field_bits(bits, limit, self.options) else {
+                    return Finding::new(Covered::Part(Stop::Memory));
+                };
+                let make = |_| SharedBitstate::new(bits, hashes, limit);
+                self.in_parallel_over(make, |mut finding, store| {
+                    let (coverage, missed) = (store.expected_coverage(), store.expected_misses());
+                    finding.coverage = Some(misses(coverage, missed));
+                    weaken(finding)
+                })
+            }
+        };
+        self.budget.sum_up(&mut finding.statistics, bytes);
+        finding
+    }
+
+    /// A parallel search over one kind of store, which `conclude` may ask about what it has lost. Also gives how many bytes it
+    /// took.
+    fn in_parallel_over<T: ConcurrentStore>(
+        &mut self,
+        make: impl Fn(usize) -> T,
+        conclude: impl FnOnce(Finding, &T) -> Finding,
+    ) -> (Finding, usize) {
+        let (finding, store) = parallel(self.system, make, self.options, self.budget);
+        match store {
+            Some(store) => (conclude(finding, &store), store.bytes()),
+            None => (finding, 0),
+        }
+    }
+
+    /// A search of all executions, however many preemptions they need.
+    fn unbounded<T: Store>(&mut self, store: &mut T, plan: &Plan) -> Finding {
+        let Job { system, options, budget } = self.reborrow();
+        let mut finding = match plan.frontier {
+            Frontier::Stack => depth_first(system, store, options, budget),
+            _ => breadth_first(system, store, options, plan.threads(), budget),
+        };
+        self.budget.sum_up(&mut finding.statistics, store.bytes());
+        finding
+    }
 }

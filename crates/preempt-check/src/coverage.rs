@@ -2,10 +2,9 @@
 //!
 //! Invariant: such a search never proves anything, and says how much it may have missed.
 
-use crate::search::lossy_by_buckets;
-use crate::search::{SHARD_BITS, SHARDS};
+use crate::search::{Job, SHARD_BITS, SHARDS};
 use crate::store::{Bitstate, Compact, Store};
-use crate::{Budget, Covered, Finding, Options, Storage};
+use crate::{Covered, Finding, Options, Storage};
 use preempt_core::{Stop, System};
 
 /// What hash compaction may have lost.
@@ -54,26 +53,22 @@ pub(crate) fn weaken(mut finding: Finding) -> Finding {
 }
 
 /// A search with a bound on preemptions by several threads, whose stores are in parts.
-pub(crate) fn lossy_in_parallel(
-    system: &dyn System,
-    options: &Options,
-    budget: &mut Budget,
-) -> Finding {
-    let limit = budget.memory_limit();
-    let Storage::Bitstate { bits, hashes } = options.storage else {
+pub(crate) fn lossy_in_parallel(job: &mut Job<'_, '_, dyn System + '_>) -> Finding {
+    let limit = job.budget.memory_limit();
+    let Storage::Bitstate { bits, hashes } = job.options.storage else {
         let make = || (0..SHARDS).map(|_| Compact::new(limit / SHARDS, true)).collect();
-        let (mut finding, stores) = lossy_by_buckets(system, make, options, budget);
+        let (mut finding, stores) = job.lossy_by_buckets(make);
         // States with the same hash are in the same part.
         let expected: f64 = stores.iter().map(Compact::expected_omissions).sum();
         finding.coverage = Some(omissions(expected * SHARDS as f64));
         return weaken(finding);
     };
-    let Some(bits) = field_bits(bits, limit, options) else {
+    let Some(bits) = field_bits(bits, limit, job.options) else {
         return Finding::new(Covered::Part(Stop::Memory));
     };
     let part = bits.saturating_sub(SHARD_BITS);
     let make = || (0..SHARDS).map(|_| Bitstate::new(part, hashes)).collect();
-    let (mut finding, stores) = lossy_by_buckets(system, make, options, budget);
+    let (mut finding, stores) = job.lossy_by_buckets(make);
     let expected: f64 = stores.iter().map(Bitstate::expected_misses).sum();
     let stored = stores.iter().map(Store::len).sum::<usize>() as f64;
     finding.coverage = Some(misses(stored / (stored + expected).max(1.0), expected));

@@ -91,14 +91,7 @@ impl<'a> Team<'a> {
 
     /// How far all workers are, as far as this one knows.
     pub(crate) fn progress(&self) -> Progress {
-        self.progress.iter().fold(Progress::default(), |all, one| Progress {
-            states: all.states + one.states,
-            transitions: all.transitions + one.transitions,
-            depth: all.depth.max(one.depth),
-            queue: all.queue + one.queue,
-            memory: all.memory + one.memory,
-            ..all
-        })
+        self.progress.iter().copied().sum()
     }
 
     /// Makes a pass: expands everything that waits here, and what others send, until nothing is left anywhere.

@@ -152,23 +152,22 @@ impl Questions<'_> {
         let mut all = std::mem::take(&mut self.note);
         all.clear();
         let mut known = false;
-        if self.filter.may_hold(hash) {
-            for at in 0..self.readers.len() {
-                if let Some(note) = self.in_run(at, hash, state)? {
-                    match known {
-                        false => all.extend_from_slice(note),
-                        true => combine(&mut all, note),
-                    }
-                    known = true;
-                }
-            }
-        }
-        if let Some(note) = self.recent.get(hash, state) {
+        let mut add = |note: &[u8]| {
             match known {
                 false => all.extend_from_slice(note),
                 true => combine(&mut all, note),
             }
             known = true;
+        };
+        if self.filter.may_hold(hash) {
+            for at in 0..self.readers.len() {
+                if let Some(note) = self.in_run(at, hash, state)? {
+                    add(note);
+                }
+            }
+        }
+        if let Some(note) = self.recent.get(hash, state) {
+            add(note);
         }
         self.note = all;
         Ok(known.then_some(&self.note[..]))

@@ -4,7 +4,7 @@
 use super::cycles::{CycleOwners, Cycles, Pass, Totals, Walked, find_cycle};
 use super::retrace::{TraceSegment, TraceTarget, along};
 use super::{Batches, Outcome, Partition, PartitionResult, Time};
-use preempt_check::{Budget, Counterexample, Options, Progress};
+use preempt_check::{Budget, Counterexample, Options};
 use preempt_core::{Step, Stop, System, ViolationKind};
 
 /// Looks after a search between two times, when nothing is under way.
@@ -45,7 +45,7 @@ pub fn explore(
             if enough || owners.iter().any(|owner| owner.has_enough()) {
                 return owners.iter_mut().for_each(|owner| owner.stop(None));
             }
-            if let Some(stop) = budget.check(progress_of(owners)) {
+            if let Some(stop) = budget.check(owners.iter().map(|owner| owner.progress()).sum()) {
                 return owners.iter_mut().for_each(|owner| owner.stop(Some(stop)));
             }
         }
@@ -67,18 +67,6 @@ fn expand_at(owners: &mut [&mut dyn Partition], at: usize, now: Time, batches: &
             owners[owner].stop(Some(Stop::Fault));
         }
     }
-}
-
-/// How far all of them are.
-fn progress_of(owners: &[&mut dyn Partition]) -> Progress {
-    owners.iter().map(|owner| owner.progress()).fold(Progress::default(), |all, one| Progress {
-        states: all.states + one.states,
-        transitions: all.transitions + one.transitions,
-        depth: all.depth.max(one.depth),
-        queue: all.queue + one.queue,
-        memory: all.memory + one.memory,
-        ..all
-    })
 }
 
 /// What all of them found, and the steps to the first violation.

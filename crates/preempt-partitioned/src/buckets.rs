@@ -17,12 +17,12 @@ use super::retrace::{TraceSegment, TraceTarget, steps_to};
 use super::visit_log::{Merged, Visit, VisitLog, mark, mover};
 use super::wire::Damaged;
 use super::{Owner, Partition, PartitionResult, Time, ViolationSite};
-use preempt_check::engine::AtomicSequence;
 use preempt_check::engine::Counters;
 use preempt_check::engine::{Due, Turn, turn};
-use preempt_check::engine::{LARGEST_BOUND, LeastPreemptions, Visit as Judged};
+use preempt_check::engine::{LARGEST_BOUND, LeastPreemptions, StateRecord, Visit as Judged};
 use preempt_check::store::{Adaptive, Pending, Store, StoreFull, hash_for_all};
 use preempt_check::{Budget, Counterexample, Options, Progress};
+use preempt_core::engine::ProcessSelection;
 use preempt_core::{BoundRow, Enabled, Outcome, ProcessId, Step, Stop, System};
 
 /// Visits that are expanded before the driver looks after what has arrived.
@@ -204,8 +204,9 @@ impl<'a> Buckets<'a> {
         }
         let is_found = match last {
             Some(mover) if !self.stopped => {
-                let (movers, without) = ((mover, together), record.small_movers());
-                let found = self.moves.find_movers(self.system, &mut self.state, movers, without);
+                let without = record.small_movers();
+                let movers = ProcessSelection { first: Some(mover), also: together, without };
+                let found = self.moves.find_selection(self.system, &mut self.state, movers);
                 self.is_found(found)
             }
             _ => false,
@@ -214,7 +215,7 @@ impl<'a> Buckets<'a> {
             return;
         }
         if !record.is_expanded() {
-            self.least.set_expanded(id);
+            self.least.update(id, StateRecord::expanded);
             if self.moves.is_empty()
                 && self.counters.is_invalid_without_steps(self.system, &self.state)
             {
@@ -227,7 +228,7 @@ impl<'a> Buckets<'a> {
         let can_move = last.is_some_and(|mover| self.moves.has_all(mover, together));
         let turn = turn(can_move, record.all_run() && last.is_some());
         if turn == Turn::All {
-            self.least.set_free(id);
+            self.least.update(id, StateRecord::freed);
         }
         self.take((at, turn), time, outbox, is_mover);
         // Whether the others have steps is not known, and need not be before the next bucket.
@@ -261,12 +262,13 @@ impl<'a> Buckets<'a> {
             return;
         }
         self.store.load(id, &mut self.state);
-        let found = self.moves.find_without(self.system, &mut self.state, record.small_movers());
+        let rest = ProcessSelection { first: None, also: 0, without: record.small_movers() };
+        let found = self.moves.find_selection(self.system, &mut self.state, rest);
         // Should there be none, then perhaps one that is enabled because no other can move.
         if !self.is_found(found) && (self.stopped || !self.look()) {
             return;
         }
-        self.least.set_free(id);
+        self.least.update(id, StateRecord::freed);
         self.take((at, Turn::Waited), time, outbox, |_| false);
     }
 
@@ -485,7 +487,7 @@ impl Partition for Buckets<'_> {
         let before = Time { bucket, round: round.checked_sub(1)? };
         // What was deferred in the bucket before is expanded in round 0.
         let deferred = before.round == 0 && bucket > 0;
-        let (mut sequence, mut state) = (AtomicSequence::default(), Vec::new());
+        let mut state = Vec::new();
         let fits = |time: Time| match deferred {
             true => time.bucket + 1 == bucket,
             false => time == before,
@@ -495,7 +497,7 @@ impl Partition for Buckets<'_> {
                 let Visit { state: id, mover } = self.log.get(visit as u32);
                 self.store.load(id, &mut state);
                 let (from, cost) = ((&state[..], mover), Some(u32::from(deferred)));
-                let steps = steps_to(self.system, &mut sequence, from, goal, cost, false);
+                let steps = steps_to(self.system, from, goal, cost, false);
                 if let Some(steps) = steps {
                     return Some(TraceSegment { from: TraceTarget { time, state, mover }, steps });
                 }
@@ -553,10 +555,10 @@ impl Partition for Buckets<'_> {
             let visit = self.log.len() as u32;
             self.log.push(time, Visit { state: inserted.id, mover }, known);
             if flags & EXPANDED != 0 {
-                self.least.set_expanded(inserted.id);
+                self.least.update(inserted.id, StateRecord::expanded);
             }
             if flags & FREE != 0 {
-                self.least.set_free(inserted.id);
+                self.least.update(inserted.id, StateRecord::freed);
             }
             if flags & DEFERRED != 0 {
                 self.least.defer(inserted.id);

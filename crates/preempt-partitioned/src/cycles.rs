@@ -21,7 +21,6 @@ use super::levels::{Levels, global};
 use super::retrace::{TraceSegment, TraceTarget, along, steps_to};
 use super::wire::{Damaged, Reader, Writer};
 use super::{Owner, Partition, PartitionResult, Time, ViolationSite};
-use preempt_check::engine::AtomicSequence;
 use preempt_check::search::nested::NestedOptions;
 use preempt_check::store::{StateId, Store};
 use preempt_check::{Budget, Counterexample, Options, Progress};
@@ -423,19 +422,18 @@ pub fn find_cycle(
     let time = Time { bucket: 0, round: level };
     let site = ViolationSite { time, state, mover: None, path: Vec::new(), fault: None };
     let mut steps = along(&site, |goal| owners.seek(goal))?;
-    let mut sequence = AtomicSequence::default();
-    let mut between = |from: &Walked, to: &Walked| {
+    let between = |from: &Walked, to: &Walked| {
         let goal = TraceTarget { time: Time::default(), state: to.state.clone(), mover: None };
-        steps_to(system, &mut sequence, (&from.state, None), &goal, None, true)
+        steps_to(system, (&from.state, None), &goal, None, true)
     };
     for pair in prefix.windows(2) {
         steps.extend(between(&pair[0], &pair[1])?);
     }
-    let cycle_start = Some(steps.len());
+    let start = steps.len();
     for pair in circle.windows(2) {
         steps.extend(between(&pair[0], &pair[1])?);
     }
-    Some(Counterexample { steps, kind, fault: None, message: String::new(), cycle_start })
+    Some(Counterexample::cycle(steps, kind, start))
 }
 
 /// Removes what lies on no accepting cycle; an accepting state that is left.

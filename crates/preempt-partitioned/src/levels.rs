@@ -11,7 +11,6 @@ use super::owner_map::OwnerMap;
 use super::retrace::{TraceSegment, TraceTarget, steps_to};
 use super::wire::{Damaged, Reader};
 use super::{Owner, Partition, PartitionResult, Time, ViolationSite};
-use preempt_check::engine::AtomicSequence;
 use preempt_check::engine::Events;
 use preempt_check::engine::{Expander, Watch};
 use preempt_check::store::{
@@ -556,12 +555,12 @@ impl Partition for Levels<'_> {
         let at = self.bounds.iter().position(|(one, _)| *one == level)?;
         let first = self.bounds[at].1;
         let end = self.bounds.get(at + 1).map_or(self.store.len(), |(_, first)| *first);
-        let (mut sequence, mut state) = (AtomicSequence::default(), Vec::new());
+        let mut state = Vec::new();
         let normalize = self.lineage.is_some();
         for number in first..end {
             self.store.load(StateId(number as u32), &mut state);
             let from = (&state[..], None);
-            let steps = steps_to(self.system, &mut sequence, from, goal, None, normalize);
+            let steps = steps_to(self.system, from, goal, None, normalize);
             if let Some(steps) = steps {
                 let time = Time { bucket: 0, round: level };
                 return Some(TraceSegment {

@@ -99,31 +99,9 @@ impl Moves {
         Ok(steps.is_some_and(|steps| steps > 0))
     }
 
-    /// As [`Self::find`], those of one process and of some more, if all of them have steps, and otherwise also those of all processes but
-    /// those of the processes `without`; says whether there are any. Sets are bits.
-    pub(super) fn find_movers(
-        &mut self,
-        system: &dyn System,
-        state: &mut Vec<u8>,
-        (mover, also): (ProcessId, u64),
-        without: u64,
-    ) -> Result<bool, StoreFull> {
-        let movers = ProcessSelection { first: Some(mover), also, without };
-        self.find_selection(system, state, movers)
-    }
-
-    /// As [`Self::find`], those of others than these processes, which fit into a record; says whether they have any.
-    pub(super) fn find_without(
-        &mut self,
-        system: &dyn System,
-        state: &mut Vec<u8>,
-        small: u64,
-    ) -> Result<bool, StoreFull> {
-        let rest = ProcessSelection { first: None, also: 0, without: small };
-        self.find_selection(system, state, rest)
-    }
-
-    fn find_selection(
+    /// As [`Self::find`], those of some processes, see [`Request::Selection`](preempt_core::engine::Request::Selection); says whether
+    /// there are any.
+    pub(super) fn find_selection(
         &mut self,
         system: &dyn System,
         state: &mut Vec<u8>,

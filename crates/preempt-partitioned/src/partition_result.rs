@@ -271,9 +271,7 @@ impl Outcome {
         let (Some(steps), Some(start)) = (&steps, cycle_start) else {
             return combine(system, options, all, steps);
         };
-        let (message, cycle_start) = (String::new(), Some(start as usize));
-        let cycle =
-            Counterexample { steps: steps.clone(), kind, fault: None, message, cycle_start };
+        let cycle = Counterexample::cycle(steps.clone(), kind, start as usize);
         Finding { counterexample: Some(cycle), ..combine(system, options, all, None) }
     }
 }
@@ -289,13 +287,8 @@ pub fn combine(
     if options.max_errors != 0 {
         all.errors = all.errors.min(options.max_errors);
     }
-    let counterexample = all.site.as_ref().and_then(|site| {
-        let steps = steps?;
-        Some(match site.fault {
-            Some(fault) => Counterexample::from_fault(system, steps, fault),
-            None => Counterexample::invalid_end(steps),
-        })
-    });
+    let counterexample = (all.site.as_ref().zip(steps))
+        .map(|(site, steps)| Counterexample::from_end(system, steps, site.fault));
     let enough = options.max_errors != 0 && all.errors >= options.max_errors;
     let complete = all.stop.is_none() && !enough;
     let bound = options.preemptions.limit().filter(|_| all.deferred > 0 && complete);

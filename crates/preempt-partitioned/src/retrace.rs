@@ -5,8 +5,8 @@
 //! search once more, and only when there is something to report.
 
 use super::{Time, ViolationSite};
-use preempt_check::engine::{AtomicSequence, Event, last_mover};
-use preempt_core::{Enabled, ProcessId, Step, Switch, System, classify};
+use preempt_check::engine::{first_way, last_mover};
+use preempt_core::{Enabled, ProcessId, Step, System};
 
 /// A visit whose predecessor is looked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -48,35 +48,19 @@ pub fn along(
 /// the last mover matters as well.
 pub(super) fn steps_to(
     system: &dyn System,
-    sequence: &mut AtomicSequence,
     (state, last): (&[u8], Option<ProcessId>),
     goal: &TraceTarget,
     cost: Option<u32>,
     normalize: bool,
 ) -> Option<Vec<Step>> {
-    let (mut copy, mut enabled, mut normal) = (state.to_vec(), Enabled::new(), Enabled::new());
-    system.enabled(&mut copy, &mut enabled);
-    let mut found = None;
-    for step in enabled.steps() {
-        let costs = u32::from(classify(last, &enabled, step) == Switch::Preemption);
-        if cost.is_some_and(|cost| cost != costs) {
-            continue;
+    let mut normal = Enabled::new();
+    let takes = |preempts| cost.is_none_or(|cost| cost == u32::from(preempts));
+    first_way(system, state, last, takes, |path, arrived| {
+        if normalize && !system.is_normalized(arrived) {
+            normal.clear();
+            system.enabled(arrived, &mut normal);
         }
-        sequence.run(system, &copy, *step, &mut |path, event| {
-            let Event::Arrived(arrived) = event else { return true };
-            if normalize && !system.is_normalized(arrived) {
-                normal.clear();
-                system.enabled(arrived, &mut normal);
-            }
-            let same_mover = cost.is_none() || last_mover(path, last) == goal.mover;
-            if same_mover && *arrived == goal.state {
-                found = Some(path.to_vec());
-            }
-            found.is_none()
-        });
-        if found.is_some() {
-            return found;
-        }
-    }
-    None
+        let same_mover = cost.is_none() || last_mover(path, last) == goal.mover;
+        same_mover && *arrived == goal.state
+    })
 }

@@ -3,7 +3,6 @@
 use super::forward::{Forward, Uncounted};
 use super::retrace::{TraceTarget, steps_to};
 use super::{PartitionResult, Time, ViolationSite};
-use preempt_check::engine::AtomicSequence;
 use preempt_check::engine::Events;
 use preempt_check::engine::{Expander, Watch};
 use preempt_check::{Budget, Options};
@@ -16,7 +15,6 @@ pub struct Single<'a> {
     expander: Expander,
     /// Chooses steps, if not all are taken.
     forward: Option<Forward>,
-    sequence: AtomicSequence,
     site: Option<ViolationSite>,
     /// States are brought into normal form, see [`System::is_normalized`].
     normalizes: bool,
@@ -41,7 +39,6 @@ impl<'a> Single<'a> {
             events: Events::new(system, options),
             expander: Expander::default().run_sequences(),
             forward: None,
-            sequence: AtomicSequence::default(),
             site: None,
             normalizes: false,
             normal: Vec::new(),
@@ -161,6 +158,6 @@ impl<'a> Single<'a> {
     /// Steps from a state to the goal, if it is a predecessor.
     pub fn steps_to(&mut self, state: &[u8], goal: &TraceTarget) -> Option<Vec<Step>> {
         let normalizes = self.normalizes;
-        steps_to(self.system, &mut self.sequence, (state, None), goal, None, normalizes)
+        steps_to(self.system, (state, None), goal, None, normalizes)
     }
 }

@@ -10,7 +10,6 @@ use super::moves::{Moves, Taken};
 use super::retrace::{TraceTarget, steps_to};
 use super::visit_log::{mark, mover};
 use super::{PartitionResult, Time, ViolationSite};
-use preempt_check::engine::AtomicSequence;
 use preempt_check::engine::Counters;
 use preempt_check::engine::LARGEST_BOUND;
 use preempt_check::engine::{Due, Turn, turn};
@@ -40,7 +39,6 @@ pub struct Visits<'a> {
     system: &'a dyn System,
     counters: Counters,
     moves: Moves,
-    sequence: AtomicSequence,
     site: Option<ViolationSite>,
     /// Steps taken, sequences as one.
     pub transitions: u64,
@@ -56,7 +54,6 @@ impl<'a> Visits<'a> {
             system,
             counters: Counters::new(system, options),
             moves: Moves::new(),
-            sequence: AtomicSequence::default(),
             site: None,
             transitions: 0,
         }
@@ -197,7 +194,7 @@ impl<'a> Visits<'a> {
         cost: u32,
     ) -> Option<Vec<Step>> {
         let last = mover(mark.into()).unwrap_or(None);
-        steps_to(self.system, &mut self.sequence, (state, last), goal, Some(cost), false)
+        steps_to(self.system, (state, last), goal, Some(cost), false)
     }
 }
 

@@ -4,8 +4,7 @@
 //! sound for automata in SI normal form, and only for those. So a search that reduces takes
 //! [`StutterInvariant`], one that does not may take the smaller [`Buchi`].
 
-use super::{Property, PropertyMove, Reader};
-use preempt_core::{Fault, FaultKind};
+use super::{Reader, Reads};
 use preempt_ltl::{Alphabet, Automaton, NormalForm, PropertyState, Valuation};
 use smallvec::SmallVec;
 use std::cell::RefCell;
@@ -44,38 +43,16 @@ fn valuation(mask: u64, propositions: &[usize], holds: &mut dyn FnMut(usize) -> 
     wanted.fold(0, |bits, (bit, index)| bits | u64::from(holds(*index)) << bit)
 }
 
-/// Automata made from formulas assert nothing.
-fn no_assertion() -> Fault {
-    Fault { kind: FaultKind::Claim, message: String::new(), file: String::new(), line: 0 }
-}
-
-impl Property for Buchi {
-    fn initial(&self) -> u32 {
+impl Reads for Buchi {
+    fn start(&self) -> u32 {
         match self.automaton.initial() {
             [initial] => *initial,
             _ => self.several(),
         }
     }
 
-    fn moves(
-        &self,
-        state: u32,
-        holds: &mut dyn FnMut(usize) -> bool,
-        emit: &mut dyn FnMut(PropertyMove),
-    ) {
-        self.read(state, self.letter(holds), &mut |target| emit(PropertyMove::To(target)));
-    }
-
-    fn is_accepting(&self, state: u32) -> bool {
+    fn accepts(&self, state: u32) -> bool {
         state != self.several() && self.automaton.accepting(state)
-    }
-
-    fn assertion(&self, _number: u32) -> Fault {
-        no_assertion()
-    }
-
-    fn reader(&self) -> Option<&dyn Reader> {
-        Some(self)
     }
 }
 
@@ -143,30 +120,13 @@ impl StutterInvariant {
     const NOWHERE: u32 = (1 << 28) - 2;
 }
 
-impl Property for StutterInvariant {
-    fn initial(&self) -> u32 {
+impl Reads for StutterInvariant {
+    fn start(&self) -> u32 {
         self.form.initial().map_or(Self::NOWHERE, |state| state.0)
     }
 
-    fn moves(
-        &self,
-        state: u32,
-        holds: &mut dyn FnMut(usize) -> bool,
-        emit: &mut dyn FnMut(PropertyMove),
-    ) {
-        self.read(state, self.letter(holds), &mut |target| emit(PropertyMove::To(target)));
-    }
-
-    fn is_accepting(&self, state: u32) -> bool {
+    fn accepts(&self, state: u32) -> bool {
         state != Self::NOWHERE && self.form.accepting(PropertyState(state))
-    }
-
-    fn assertion(&self, _number: u32) -> Fault {
-        no_assertion()
-    }
-
-    fn reader(&self) -> Option<&dyn Reader> {
-        Some(self)
     }
 }
 

@@ -17,6 +17,7 @@
 //!
 //! A state is the system's vector with a mark behind it, all zeros outside of endless states.
 
+use super::around::leave_to_system;
 use super::inside::{Circles, Inside, Sequences};
 use preempt_core::engine::{Answer, Request, Sink, Successors, by_steps};
 use preempt_core::{
@@ -98,6 +99,11 @@ impl<'a> Endless<'a> {
         step.transition == STAY && step.process != ProcessId::PROPERTY
     }
 
+    /// The system's own vector.
+    fn inner<'v>(&self, state: &'v [u8]) -> &'v [u8] {
+        split(state).0
+    }
+
     /// The step of `process` into an endless state, given its steps in a state of the system.
     fn staying(&self, state: &[u8], process: ProcessId, steps: &[Step]) -> Option<Step> {
         if steps.is_empty() || !self.system.may_stay_inside(state, process) {
@@ -172,14 +178,19 @@ impl<'a> Endless<'a> {
 }
 
 impl System for Endless<'_> {
+    leave_to_system! {
+        fn process_count(state) -> usize;
+        fn is_transient(state) -> bool;
+        fn is_normalized(state) -> bool;
+        fn is_valid_end(state) -> bool;
+        fn transition_count() -> usize;
+        fn proposition_count() -> usize;
+    }
+
     fn initial(&self, state: &mut Vec<u8>) -> Outcome {
         let outcome = self.system.initial(state);
         state.extend_from_slice(&OUTSIDE);
         outcome
-    }
-
-    fn process_count(&self, state: &[u8]) -> usize {
-        self.system.process_count(split(state).0)
     }
 
     fn enabled(&self, state: &mut Vec<u8>, enabled: &mut Enabled) {
@@ -213,14 +224,6 @@ impl System for Endless<'_> {
         outcome
     }
 
-    fn is_transient(&self, state: &[u8]) -> bool {
-        self.system.is_transient(split(state).0)
-    }
-
-    fn is_normalized(&self, state: &[u8]) -> bool {
-        self.system.is_normalized(split(state).0)
-    }
-
     fn successors(&self, request: Request, sink: Sink<'_>) -> Answer {
         let (state, out) = match (request, sink) {
             (Request::All | Request::Process(_), Sink::Copies(state, out)) => (state, out),
@@ -251,16 +254,8 @@ impl System for Endless<'_> {
         if Self::is_stay(step) { 1 } else { self.system.depth_of(step) }
     }
 
-    fn transition_count(&self) -> usize {
-        self.system.transition_count()
-    }
-
     fn transitions_of(&self, step: Step) -> (usize, Option<usize>) {
         if Self::is_stay(step) { (usize::MAX, None) } else { self.system.transitions_of(step) }
-    }
-
-    fn is_valid_end(&self, state: &[u8]) -> bool {
-        self.system.is_valid_end(split(state).0)
     }
 
     fn has_label(&self, state: &[u8], label: Label) -> bool {
@@ -269,10 +264,6 @@ impl System for Endless<'_> {
             ((_, mark), Label::Accept) => Circles(mark[0]).has(Circles::ACCEPTING),
             ((_, mark), Label::Progress) => !Circles(mark[0]).has(Circles::QUIET),
         }
-    }
-
-    fn proposition_count(&self) -> usize {
-        self.system.proposition_count()
     }
 
     fn proposition(&self, state: &[u8], index: usize) -> Result<bool, u32> {
@@ -288,6 +279,12 @@ impl System for Endless<'_> {
 }
 
 impl Independence for Endless<'_> {
+    leave_to_system! {
+        fn is_visible(state, process: ProcessId) -> bool;
+        fn future(state, process: ProcessId) -> Option<&Footprint>;
+        fn observed() -> Option<&ObjectSet>;
+    }
+
     fn locality(&self, state: &[u8], process: ProcessId) -> Locality {
         let (vector, mark) = split(state);
         match mark != OUTSIDE || self.system.may_stay_inside(vector, process) {
@@ -296,34 +293,18 @@ impl Independence for Endless<'_> {
         }
     }
 
-    fn is_visible(&self, state: &[u8], process: ProcessId) -> bool {
-        self.system.is_visible(split(state).0, process)
-    }
-
     fn footprint(&self, state: &[u8], step: Step) -> Option<&Footprint> {
         if Self::is_stay(step) { None } else { self.system.footprint(split(state).0, step) }
-    }
-
-    fn future(&self, state: &[u8], process: ProcessId) -> Option<&Footprint> {
-        self.system.future(split(state).0, process)
-    }
-
-    fn observed(&self) -> Option<&ObjectSet> {
-        self.system.observed()
     }
 }
 
 impl Describe for Endless<'_> {
-    fn unreached(&self, taken: &[bool]) -> Vec<Unreached> {
-        self.system.unreached(taken)
-    }
-
-    fn fault(&self, number: u32) -> Fault {
-        self.system.fault(number)
-    }
-
-    fn process_name(&self, state: &[u8], process: ProcessId) -> String {
-        self.system.process_name(split(state).0, process)
+    leave_to_system! {
+        fn unreached(taken: &[bool]) -> Vec<Unreached>;
+        fn fault(number: u32) -> Fault;
+        fn process_name(state, process: ProcessId) -> String;
+        fn position(state, process: ProcessId) -> Option<(String, u32, String)>;
+        fn variables(state) -> Vec<(String, Value)>;
     }
 
     fn describe(&self, state: &[u8], step: Step) -> (String, u32, String) {
@@ -338,13 +319,5 @@ impl Describe for Endless<'_> {
             return String::new();
         }
         self.system.output(split(state).0, step)
-    }
-
-    fn position(&self, state: &[u8], process: ProcessId) -> Option<(String, u32, String)> {
-        self.system.position(split(state).0, process)
-    }
-
-    fn variables(&self, state: &[u8]) -> Vec<(String, Value)> {
-        self.system.variables(split(state).0)
     }
 }

@@ -5,6 +5,7 @@
 //! works with properties without knowing of them. A [`Watch`] remembers something about the execution
 //! in the same manner: [`Fair`] which processes have been served, [`WithinBound`] the preemptions so far.
 
+mod around;
 mod buchi;
 mod changing;
 mod endless;
@@ -17,6 +18,7 @@ mod steps;
 mod watched;
 mod within_bound;
 
+pub(crate) use around::leave_to_system;
 pub use buchi::{Buchi, StutterInvariant};
 pub use changing::{Changing, ChangingMove, beside, changing_move};
 pub use endless::Endless;
@@ -27,7 +29,7 @@ pub(crate) use steps::{joined, stuttering};
 pub use watched::{Watch, Watched};
 pub use within_bound::WithinBound;
 
-use preempt_core::Fault;
+use preempt_core::{Fault, FaultKind};
 
 /// One move of a property automaton.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,6 +82,42 @@ pub trait Property: Sync {
     /// The same automaton as one that moves by letters, if it is such a one.
     fn reader(&self) -> Option<&dyn Reader> {
         None
+    }
+}
+
+/// An automaton that only reads is a property that never asserts anything.
+trait Reads: Reader + Sync {
+    /// Where it starts.
+    fn start(&self) -> u32;
+
+    /// Whether passing the state infinitely often is a violation.
+    fn accepts(&self, state: u32) -> bool;
+}
+
+impl<T: Reads> Property for T {
+    fn initial(&self) -> u32 {
+        self.start()
+    }
+
+    fn moves(
+        &self,
+        state: u32,
+        holds: &mut dyn FnMut(usize) -> bool,
+        emit: &mut dyn FnMut(PropertyMove),
+    ) {
+        self.read(state, self.letter(holds), &mut |target| emit(PropertyMove::To(target)));
+    }
+
+    fn is_accepting(&self, state: u32) -> bool {
+        self.accepts(state)
+    }
+
+    fn assertion(&self, _number: u32) -> Fault {
+        Fault { kind: FaultKind::Claim, message: String::new(), file: String::new(), line: 0 }
+    }
+
+    fn reader(&self) -> Option<&dyn Reader> {
+        Some(self)
     }
 }
 

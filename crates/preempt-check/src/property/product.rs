@@ -8,6 +8,7 @@
 //! inside is remembered until the sequence ends, and the state there is accepting. **Invariant:** which steps the product has depends on
 //! (q, s) alone, so an ample set chosen from it is a function of the source product state.
 
+use super::around::leave_to_system;
 use super::changing;
 use super::faulty::Faulty;
 use super::steps::{
@@ -91,6 +92,11 @@ impl<'a, S: System + ?Sized, P: Property + ?Sized> Product<'a, S, P> {
         let mut bytes = [0; WIDTH];
         bytes.copy_from_slice(automaton);
         (program, u32::from_le_bytes(bytes))
+    }
+
+    /// The system's own vector.
+    fn inner<'v>(&self, state: &'v [u8]) -> &'v [u8] {
+        Self::split(state).0
     }
 
     /// Takes the automaton's state off the vector.
@@ -195,10 +201,6 @@ impl<'a, S: System + ?Sized, P: Property + ?Sized> Product<'a, S, P> {
     pub fn target(step: Step) -> u32 {
         target(step)
     }
-
-    fn inner(step: Step) -> Step {
-        of_program(step)
-    }
 }
 
 impl<P: Property + ?Sized> Product<'_, Endless<'_>, P> {
@@ -219,8 +221,7 @@ impl<P: Property + ?Sized> Product<'_, Endless<'_>, P> {
         enabled.clear();
         self.enabled(&mut state, &mut enabled);
         let stay = found.steps[at];
-        let (entry, circle) =
-            self.system.unfold(Self::split(&state).0, Self::inner(stay), label)?;
+        let (entry, circle) = self.system.unfold(Self::split(&state).0, of_program(stay), label)?;
         let mut steps = found.steps[..at].to_vec();
         // Inside, the automaton's state remembers the labels passed; from the first round on it stays the same.
         let mut automaton = Self::target(stay);
@@ -253,14 +254,20 @@ fn attach(state: &mut Vec<u8>, automaton: u32) {
 }
 
 impl<S: System + ?Sized, P: Property + ?Sized> System for Product<'_, S, P> {
+    leave_to_system! {
+        fn process_count(state) -> usize;
+        fn is_transient(state) -> bool;
+        fn is_repeatable() -> bool;
+        fn is_normalized(state) -> bool;
+        fn transition_count() -> usize;
+        fn proposition_count() -> usize;
+        fn proposition(state, index: usize) -> Result<bool, u32>;
+    }
+
     fn initial(&self, state: &mut Vec<u8>) -> Outcome {
         let outcome = self.system.initial(state);
         attach(state, self.property.initial());
         outcome
-    }
-
-    fn process_count(&self, state: &[u8]) -> usize {
-        self.system.process_count(Self::split(state).0)
     }
 
     fn enabled(&self, state: &mut Vec<u8>, enabled: &mut Enabled) {
@@ -288,22 +295,10 @@ impl<S: System + ?Sized, P: Property + ?Sized> System for Product<'_, S, P> {
         };
         let outcome = match step.process {
             ProcessId::PROPERTY => Self::property_outcome(step),
-            _ => self.system.apply(state, Self::inner(step)),
+            _ => self.system.apply(state, of_program(step)),
         };
         attach(state, to);
         outcome
-    }
-
-    fn is_transient(&self, state: &[u8]) -> bool {
-        self.system.is_transient(Self::split(state).0)
-    }
-
-    fn is_repeatable(&self) -> bool {
-        self.system.is_repeatable()
-    }
-
-    fn is_normalized(&self, state: &[u8]) -> bool {
-        self.system.is_normalized(Self::split(state).0)
     }
 
     fn successors(&self, request: Request, sink: Sink<'_>) -> Answer {
@@ -353,18 +348,14 @@ impl<S: System + ?Sized, P: Property + ?Sized> System for Product<'_, S, P> {
         // The automaton's own move counts, as in Spin's reports.
         match step.process {
             ProcessId::PROPERTY => 1,
-            _ => 1 + self.system.depth_of(Self::inner(step)),
+            _ => 1 + self.system.depth_of(of_program(step)),
         }
-    }
-
-    fn transition_count(&self) -> usize {
-        self.system.transition_count()
     }
 
     fn transitions_of(&self, step: Step) -> (usize, Option<usize>) {
         match step.process {
             ProcessId::PROPERTY => (usize::MAX, None),
-            _ => self.system.transitions_of(Self::inner(step)),
+            _ => self.system.transitions_of(of_program(step)),
         }
     }
 
@@ -384,17 +375,14 @@ impl<S: System + ?Sized, P: Property + ?Sized> System for Product<'_, S, P> {
             Label::Progress => self.system.has_label(program, label),
         }
     }
-
-    fn proposition_count(&self) -> usize {
-        self.system.proposition_count()
-    }
-
-    fn proposition(&self, state: &[u8], index: usize) -> Result<bool, u32> {
-        self.system.proposition(Self::split(state).0, index)
-    }
 }
 
 impl<S: System + ?Sized, P: Property + ?Sized> Independence for Product<'_, S, P> {
+    leave_to_system! {
+        fn future(state, process: ProcessId) -> Option<&Footprint>;
+        fn observed() -> Option<&ObjectSet>;
+    }
+
     fn locality(&self, state: &[u8], process: ProcessId) -> Locality {
         match process {
             ProcessId::PROPERTY => Locality::Shared,
@@ -409,22 +397,16 @@ impl<S: System + ?Sized, P: Property + ?Sized> Independence for Product<'_, S, P
     fn footprint(&self, state: &[u8], step: Step) -> Option<&Footprint> {
         match step.process {
             ProcessId::PROPERTY => None,
-            _ => self.system.footprint(Self::split(state).0, Self::inner(step)),
+            _ => self.system.footprint(Self::split(state).0, of_program(step)),
         }
-    }
-
-    fn future(&self, state: &[u8], process: ProcessId) -> Option<&Footprint> {
-        self.system.future(Self::split(state).0, process)
-    }
-
-    fn observed(&self) -> Option<&ObjectSet> {
-        self.system.observed()
     }
 }
 
 impl<S: System + ?Sized, P: Property + ?Sized> Describe for Product<'_, S, P> {
-    fn unreached(&self, taken: &[bool]) -> Vec<Unreached> {
-        self.system.unreached(taken)
+    leave_to_system! {
+        fn unreached(taken: &[bool]) -> Vec<Unreached>;
+        fn position(state, process: ProcessId) -> Option<(String, u32, String)>;
+        fn variables(state) -> Vec<(String, Value)>;
     }
 
     fn fault(&self, number: u32) -> Fault {
@@ -460,7 +442,7 @@ impl<S: System + ?Sized, P: Property + ?Sized> Describe for Product<'_, S, P> {
             }
             (ProcessId::PROPERTY, FAULT) => "the property cannot be evaluated",
             (ProcessId::PROPERTY, _) => "nothing can move: the state repeats for ever",
-            _ => return self.system.describe(Self::split(state).0, Self::inner(step)),
+            _ => return self.system.describe(Self::split(state).0, of_program(step)),
         };
         (String::new(), 0, text.into())
     }
@@ -468,15 +450,7 @@ impl<S: System + ?Sized, P: Property + ?Sized> Describe for Product<'_, S, P> {
     fn output(&self, state: &[u8], step: Step) -> String {
         match step.process {
             ProcessId::PROPERTY => String::new(),
-            _ => self.system.output(Self::split(state).0, Self::inner(step)),
+            _ => self.system.output(Self::split(state).0, of_program(step)),
         }
-    }
-
-    fn position(&self, state: &[u8], process: ProcessId) -> Option<(String, u32, String)> {
-        self.system.position(Self::split(state).0, process)
-    }
-
-    fn variables(&self, state: &[u8]) -> Vec<(String, Value)> {
-        self.system.variables(Self::split(state).0)
     }
 }

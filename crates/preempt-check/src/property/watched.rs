@@ -4,6 +4,7 @@
 //! **Invariant:** the memory is brought into normal form by [`System::enabled`], which a search asks before it
 //! stores a state.
 
+use super::around::leave_to_system;
 use preempt_core::{
     Describe, Enabled, Fault, Footprint, Independence, Label, Locality, ObjectSet, Outcome,
     ProcessId, Step, System, Unreached, Value,
@@ -57,14 +58,21 @@ impl<'a, S: System + ?Sized, W: Watch> Watched<'a, S, W> {
 const WIDEST: usize = 8;
 
 impl<S: System + ?Sized, W: Watch> System for Watched<'_, S, W> {
+    leave_to_system! {
+        fn process_count(state) -> usize;
+        fn is_transient(state) -> bool;
+        fn is_valid_end(state) -> bool;
+        fn depth_of(step: Step) -> u32;
+        fn transition_count() -> usize;
+        fn transitions_of(step: Step) -> (usize, Option<usize>);
+        fn proposition_count() -> usize;
+        fn proposition(state, index: usize) -> Result<bool, u32>;
+    }
+
     fn initial(&self, state: &mut Vec<u8>) -> Outcome {
         let outcome = self.system.initial(state);
         state.resize(state.len() + W::WIDTH, 0);
         outcome
-    }
-
-    fn process_count(&self, state: &[u8]) -> usize {
-        self.system.process_count(self.inner(state))
     }
 
     fn enabled(&self, state: &mut Vec<u8>, enabled: &mut Enabled) {
@@ -98,28 +106,8 @@ impl<S: System + ?Sized, W: Watch> System for Watched<'_, S, W> {
         outcome
     }
 
-    fn is_transient(&self, state: &[u8]) -> bool {
-        self.system.is_transient(self.inner(state))
-    }
-
     fn is_normalized(&self, _state: &[u8]) -> bool {
         false
-    }
-
-    fn depth_of(&self, step: Step) -> u32 {
-        self.system.depth_of(step)
-    }
-
-    fn transition_count(&self) -> usize {
-        self.system.transition_count()
-    }
-
-    fn transitions_of(&self, step: Step) -> (usize, Option<usize>) {
-        self.system.transitions_of(step)
-    }
-
-    fn is_valid_end(&self, state: &[u8]) -> bool {
-        self.system.is_valid_end(self.inner(state))
     }
 
     fn has_label(&self, state: &[u8], label: Label) -> bool {
@@ -130,64 +118,26 @@ impl<S: System + ?Sized, W: Watch> System for Watched<'_, S, W> {
             Label::Progress => labelled,
         }
     }
-
-    fn proposition_count(&self) -> usize {
-        self.system.proposition_count()
-    }
-
-    fn proposition(&self, state: &[u8], index: usize) -> Result<bool, u32> {
-        self.system.proposition(self.inner(state), index)
-    }
 }
 
 impl<S: System + ?Sized, W: Watch> Independence for Watched<'_, S, W> {
-    fn locality(&self, state: &[u8], process: ProcessId) -> Locality {
-        self.system.locality(self.inner(state), process)
-    }
-
-    fn is_visible(&self, state: &[u8], process: ProcessId) -> bool {
-        self.system.is_visible(self.inner(state), process)
-    }
-
-    fn footprint(&self, state: &[u8], step: Step) -> Option<&Footprint> {
-        self.system.footprint(self.inner(state), step)
-    }
-
-    fn future(&self, state: &[u8], process: ProcessId) -> Option<&Footprint> {
-        self.system.future(self.inner(state), process)
-    }
-
-    fn observed(&self) -> Option<&ObjectSet> {
-        self.system.observed()
+    leave_to_system! {
+        fn locality(state, process: ProcessId) -> Locality;
+        fn is_visible(state, process: ProcessId) -> bool;
+        fn footprint(state, step: Step) -> Option<&Footprint>;
+        fn future(state, process: ProcessId) -> Option<&Footprint>;
+        fn observed() -> Option<&ObjectSet>;
     }
 }
 
 impl<S: System + ?Sized, W: Watch> Describe for Watched<'_, S, W> {
-    fn unreached(&self, taken: &[bool]) -> Vec<Unreached> {
-        self.system.unreached(taken)
-    }
-
-    fn fault(&self, number: u32) -> Fault {
-        self.system.fault(number)
-    }
-
-    fn process_name(&self, state: &[u8], process: ProcessId) -> String {
-        self.system.process_name(self.inner(state), process)
-    }
-
-    fn describe(&self, state: &[u8], step: Step) -> (String, u32, String) {
-        self.system.describe(self.inner(state), step)
-    }
-
-    fn output(&self, state: &[u8], step: Step) -> String {
-        self.system.output(self.inner(state), step)
-    }
-
-    fn position(&self, state: &[u8], process: ProcessId) -> Option<(String, u32, String)> {
-        self.system.position(self.inner(state), process)
-    }
-
-    fn variables(&self, state: &[u8]) -> Vec<(String, Value)> {
-        self.system.variables(self.inner(state))
+    leave_to_system! {
+        fn unreached(taken: &[bool]) -> Vec<Unreached>;
+        fn fault(number: u32) -> Fault;
+        fn process_name(state, process: ProcessId) -> String;
+        fn describe(state, step: Step) -> (String, u32, String);
+        fn output(state, step: Step) -> String;
+        fn position(state, process: ProcessId) -> Option<(String, u32, String)>;
+        fn variables(state) -> Vec<(String, Value)>;
     }
 }

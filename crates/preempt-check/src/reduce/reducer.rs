@@ -129,7 +129,7 @@ impl Reducer {
         for at in seeds..self.movers.len() {
             let seed = self.movers[at];
             if self.stubborn.grow(system, states.state(), &self.movers, seed, self.observed) {
-                states.retain(start, |process| self.stubborn.contains(process));
+                states.list_mut().retain(start, |process| self.stubborn.contains(process));
                 return Pick::Stubborn(seed);
             }
         }

@@ -15,6 +15,7 @@
 pub(crate) mod bounded;
 pub(crate) mod cycles;
 pub(crate) mod iterative;
+mod job;
 mod preemption_bound;
 pub(crate) mod safety;
 pub(crate) mod sampling;
@@ -28,8 +29,8 @@ pub use shared::compressed::compressed_if_full;
 pub use shared::trace::{along_states, states_after};
 
 pub(crate) use bounded::simplest::simplify;
-pub(crate) use iterative::lossy_visited::{SHARD_BITS, SHARDS};
-pub(crate) use preemption_bound::{by_buckets, lossy_by_buckets, with_counts};
+pub(crate) use iterative::visit_memory::{SHARD_BITS, SHARDS};
+pub(crate) use job::Job;
 pub(crate) use safety::breadth_first::breadth_first;
 pub(crate) use safety::depth_first::{depth_first, longest_of_a_few};
 pub(crate) use safety::parallel::{parallel, parallel_adaptive};

@@ -36,6 +36,16 @@ macro_rules! ask {
     };
 }
 
+/// Leaves methods to whichever store it is now.
+macro_rules! leave_to_inner {
+    ($(fn $method:ident($this:ident $(, $argument:ident: $type:ty)*) $(-> $result:ty)?;)*) => {
+        $(#[inline]
+        fn $method(&$this $(, $argument: $type)*) $(-> $result)? {
+            ask!(&$this.inner, store => store.$method($($argument),*))
+        })*
+    };
+}
+
 impl Adaptive {
     /// A store that may use `limit` bytes.
     pub fn new(limit: usize) -> Self {
@@ -75,9 +85,20 @@ pub(crate) fn note_tree(states: usize) -> String {
 }
 
 impl Store for Adaptive {
-    #[inline]
-    fn hash(&self, state: &[u8]) -> u64 {
-        ask!(&self.inner, store => store.hash(state))
+    leave_to_inner! {
+        fn hash(self, state: &[u8]) -> u64;
+        fn hash_ahead(
+            self, reader: &mut Reader, parent: StateId, bytes: &[u8], batch: &mut [Pending]
+        ) -> bool;
+        fn prefetch_ahead(self, batch: &[Pending]);
+        fn load_ahead(self, reader: &mut Reader, id: StateId, out: &mut Vec<u8>) -> bool;
+        fn hashes_near(self) -> bool;
+        fn lookup_hashed(self, hash: u64, state: &[u8]) -> Option<StateId>;
+        fn prefetch(self, hash: u64);
+        fn prefetch_id(self, id: StateId);
+        fn load(self, id: StateId, out: &mut Vec<u8>) -> bool;
+        fn len(self) -> usize;
+        fn bytes(self) -> usize;
     }
 
     fn hash_successors(
@@ -90,36 +111,12 @@ impl Store for Adaptive {
         ask!(&mut self.inner, store => store.hash_successors(parent, bytes, batch))
     }
 
-    fn hash_ahead(
-        &self,
-        reader: &mut Reader,
-        parent: StateId,
-        bytes: &[u8],
-        batch: &mut [Pending],
-    ) -> bool {
-        ask!(&self.inner, store => store.hash_ahead(reader, parent, bytes, batch))
-    }
-
-    #[inline]
-    fn prefetch_ahead(&self, batch: &[Pending]) {
-        ask!(&self.inner, store => store.prefetch_ahead(batch));
-    }
-
     #[inline]
     fn generation(&self) -> u32 {
         match &self.inner {
             Inner::Exact(_) => 0,
             Inner::Tree(store) => 2 + store.generation(),
         }
-    }
-
-    fn load_ahead(&self, reader: &mut Reader, id: StateId, out: &mut Vec<u8>) -> bool {
-        ask!(&self.inner, store => store.load_ahead(reader, id, out))
-    }
-
-    #[inline]
-    fn hashes_near(&self) -> bool {
-        ask!(&self.inner, store => store.hashes_near())
     }
 
     #[inline]
@@ -138,21 +135,6 @@ impl Store for Adaptive {
     }
 
     #[inline]
-    fn lookup_hashed(&self, hash: u64, state: &[u8]) -> Option<StateId> {
-        ask!(&self.inner, store => store.lookup_hashed(hash, state))
-    }
-
-    #[inline]
-    fn prefetch(&self, hash: u64) {
-        ask!(&self.inner, store => store.prefetch(hash));
-    }
-
-    #[inline]
-    fn prefetch_id(&self, id: StateId) {
-        ask!(&self.inner, store => store.prefetch_id(id));
-    }
-
-    #[inline]
     fn insert_batch(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {
         let inserted = ask!(&mut self.inner, store => store.insert_batch(bytes, batch));
         if inserted.is_ok() {
@@ -167,25 +149,12 @@ impl Store for Adaptive {
     }
 
     #[inline]
-    fn load(&self, id: StateId, out: &mut Vec<u8>) -> bool {
-        ask!(&self.inner, store => store.load(id, out))
-    }
-
-    #[inline]
     fn accept_hash(&self, hash: u64) -> Option<u64> {
         Some(hash & !1)
     }
 
     fn loads_fast(&self) -> bool {
         true
-    }
-
-    fn len(&self) -> usize {
-        ask!(&self.inner, store => store.len())
-    }
-
-    fn bytes(&self) -> usize {
-        ask!(&self.inner, store => store.bytes())
     }
 
     fn set_limit(&mut self, bytes: usize) {

@@ -8,8 +8,11 @@ use super::Pending;
 /// Hashes the bytes of a state.
 #[inline]
 pub fn hash(state: &[u8]) -> u64 {
-    hash_with_seed(state, 0x2d35_8dcc_aa6c_78a5)
+    hash_with_seed(state, SEED)
 }
+
+/// The usual seed.
+pub(super) const SEED: u64 = 0x2d35_8dcc_aa6c_78a5;
 
 /// Hashes the bytes of a state; different seeds give independent values.
 #[inline]

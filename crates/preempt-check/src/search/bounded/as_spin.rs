@@ -24,7 +24,7 @@ use crate::search::shared::halt::Halt;
 use crate::search::shared::statistics::Counters;
 use crate::store::{StateId, Store};
 use crate::{Budget, Counterexample, Finding, Options, Progress, Reduction};
-use preempt_core::{Enabled, Locality, Outcome, ProcessId, Statistics, Step, Stop, System};
+use preempt_core::{Enabled, Locality, Outcome, ProcessId, Step, Stop, System};
 
 /// Which verifier Spin would have generated.
 #[derive(Clone, Copy, Debug)]
@@ -373,16 +373,13 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
                 return Err(Halt::Enough);
             }
         }
-        let stop = budget.poll(|| Progress {
+        budget.spend(|| Progress {
             states: self.store.len() as u64,
             transitions: self.store.len() as u64 + self.counters.matched,
             depth: frame.depth,
             memory: self.bytes(),
             ..Progress::default()
-        });
-        if let Some(stop) = stop {
-            return Err(Halt::Stop(stop));
-        }
+        })?;
         if let Some(frame) = self.frames.pop() {
             self.bytes.truncate(frame.state);
             self.steps.truncate(frame.steps);
@@ -431,12 +428,7 @@ impl<S: System + ?Sized, T: Store> Pan<'_, S, T> {
         finding
             .notes
             .push("searched by Spin's rules: violations within the bound can be missed".to_owned());
-        finding.statistics = Statistics {
-            bytes_per_state: memory as f64 / states.max(1) as f64,
-            memory_bytes: memory.max(budget.peak_memory()) as u64,
-            seconds: budget.elapsed().as_secs_f64(),
-            ..finding.statistics
-        };
+        budget.sum_up(&mut finding.statistics, memory);
         finding
     }
 }

@@ -232,16 +232,11 @@ impl LeastPreemptions {
         self.least[id.index()] = record;
     }
 
-    /// Notes that every process is run at the lowest count.
+    /// Changes the record of a state that was visited before.
     #[inline]
-    pub fn set_free(&mut self, id: StateId) {
-        self.least[id.index()].0 |= FREE;
-    }
-
-    /// Notes that a visit to the state begins to be expanded.
-    #[inline]
-    pub fn set_expanded(&mut self, id: StateId) {
-        self.least[id.index()].0 |= EXPANDED;
+    pub fn update(&mut self, id: StateId, change: impl FnOnce(StateRecord) -> StateRecord) {
+        let record = &mut self.least[id.index()];
+        *record = change(*record);
     }
 
     /// Notes that the state is on the path of a depth-first search; says whether it was not yet.
@@ -299,7 +294,7 @@ mod tests {
         assert_eq!(least.visit(s, 3, P(2)), Visit::Covered);
         assert_eq!(least.visit(s, 1, P(0)), Visit::First);
         assert_eq!(least.get(s).small_movers(), 0b1);
-        least.set_free(s);
+        least.update(s, StateRecord::freed);
         assert_eq!(least.visit(s, 1, P(5)), Visit::Covered);
         assert_eq!(least.visit(s, 0, P(5)), Visit::First);
         assert!(!least.get(s).all_run());

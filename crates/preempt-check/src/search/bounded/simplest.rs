@@ -14,6 +14,7 @@
 
 use crate::search::shared::atomic_sequence::{AtomicSequence, Event, last_mover};
 use crate::search::shared::statistics::Counters;
+use crate::search::shared::trace::first_way;
 use crate::store::{Exact, StateId, Store};
 use crate::{Budget, Counterexample, Finding, Options, Progress};
 use preempt_core::{Enabled, Outcome, ProcessId, Step, Stop, Switch, System, classify};
@@ -60,11 +61,7 @@ pub fn simplest<S: System + ?Sized>(
     let counterexample = search.best.take().map(|best| {
         let mut steps = search.steps_to(best.node);
         steps.extend(best.path);
-        let found = match best.fault {
-            Some(fault) => Counterexample::from_fault(system, steps, fault),
-            None => Counterexample::invalid_end(steps),
-        };
-        (found, best.weight.0)
+        (Counterexample::from_end(system, steps, best.fault), best.weight.0)
     });
     Simplest {
         preemptions: counterexample.as_ref().map_or(0, |(_, preemptions)| *preemptions),
@@ -192,15 +189,12 @@ impl<S: System + ?Sized> Search<'_, S> {
                 }
                 for (node, part) in level {
                     self.expand(node, depth as u32, part)?;
-                    let progress = || Progress {
+                    budget.spend(|| Progress {
                         states: self.store.len() as u64,
                         depth: depth as u64,
                         memory: self.bytes(),
                         ..Progress::default()
-                    };
-                    if let Some(stop) = budget.poll(progress) {
-                        return Err(stop);
-                    }
+                    })?;
                 }
                 depth += 1;
             }
@@ -325,34 +319,18 @@ impl<S: System + ?Sized> Search<'_, S> {
         }
         way.reverse();
         let mut steps = Vec::new();
-        let mut sequence = AtomicSequence::default();
         for pair in way.windows(2) {
-            let (mut state, mut target, mut enabled) = (Vec::new(), Vec::new(), Enabled::new());
+            let (mut state, mut target) = (Vec::new(), Vec::new());
             self.store.load(pair[0].state, &mut state);
             self.store.load(pair[1].state, &mut target);
-            self.system.enabled(&mut state, &mut enabled);
             let length = (pair[1].depth - pair[0].depth) as usize;
-            for step in enabled.steps() {
-                let preemption = classify(pair[0].mover, &enabled, step) == Switch::Preemption;
-                if pair[0].count + u32::from(preemption) != pair[1].count {
-                    continue;
-                }
-                let before = steps.len();
-                sequence.run(self.system, &state, *step, &mut |path, event| match event {
-                    Event::Arrived(arrived)
-                        if path.len() == length
-                            && last_mover(path, pair[0].mover) == pair[1].mover
-                            && *arrived == target =>
-                    {
-                        steps.extend_from_slice(path);
-                        false
-                    }
-                    _ => true,
-                });
-                if steps.len() > before {
-                    break;
-                }
-            }
+            let takes = |preempts| pair[0].count + u32::from(preempts) == pair[1].count;
+            let found = first_way(self.system, &state, pair[0].mover, takes, |path, arrived| {
+                path.len() == length
+                    && last_mover(path, pair[0].mover) == pair[1].mover
+                    && *arrived == target
+            });
+            steps.extend(found.unwrap_or_default());
         }
         steps
     }

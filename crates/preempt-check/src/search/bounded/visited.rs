@@ -7,7 +7,7 @@
 //! bound, so that a later visit with more preemptions finds itself known. Last movers are not kept
 //! there, which is one more way in which such a search can miss something.
 
-use super::least_preemptions::{LeastPreemptions, Visit};
+use super::least_preemptions::{LeastPreemptions, StateRecord, Visit};
 use crate::store::{StateId, Store, StoreFull};
 use preempt_core::ProcessId;
 use std::collections::HashSet;
@@ -97,7 +97,7 @@ impl<T: Store> Visited for Marked<'_, T> {
     }
 
     fn set_free(&mut self, key: Key) {
-        self.least.set_free(key.id());
+        self.least.update(key.id(), StateRecord::freed);
     }
 
     fn has_mover(&self, key: Key, process: ProcessId) -> bool {

@@ -213,14 +213,14 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
     }
 
     fn poll(&self, budget: &mut Budget) -> Result<(), Halt> {
-        let stop = budget.poll(|| Progress {
+        budget.spend(|| Progress {
             states: self.visited.len(),
             transitions: self.numbers.transitions,
             depth: self.stack.depth() as u64,
             memory: self.visited.bytes() + self.stack.bytes(),
             ..Progress::default()
-        });
-        stop.map_or(Ok(()), |stop| Err(Halt::Stop(stop)))
+        })?;
+        Ok(())
     }
 
     fn finish(self, end: Option<Halt>, budget: &Budget) -> Finding {
@@ -238,11 +238,9 @@ impl<S: System + ?Sized, V: Visited> Walk<'_, S, V> {
             atomic_steps: self.numbers.atomic_steps,
             depth: self.numbers.depth,
             revisits: self.numbers.revisits,
-            bytes_per_state: memory as f64 / states.max(1) as f64,
-            memory_bytes: memory.max(budget.peak_memory()) as u64,
-            seconds: budget.elapsed().as_secs_f64(),
             ..finding.statistics
         };
+        budget.sum_up(&mut finding.statistics, memory);
         finding.statistics.count_arrivals(self.numbers.transitions);
         finding
     }

@@ -11,7 +11,7 @@
 
 use super::colours::{ACCEPTING, COLOUR, CYAN, WHITE};
 use super::nested::NestedOptions;
-use super::nested_search::{Edge, OnPath, ProductGraph, Which, explore};
+use super::nested_search::{Both, Edge, OnPath, ProductGraph, Which, explore};
 use super::shared_graph::{Expanding, FAULTY, Part, SharedGraph};
 use super::successor_lists::List;
 use crate::platform::sync::atomic::Ordering;
@@ -90,7 +90,7 @@ impl<S: System + ?Sized, T: Records> Team<'_, S, T> {
         if !is_over {
             let others = (1..threads).map(|number| {
                 move || {
-                    let _end = EndForAll(self);
+                    let _end = self.graph.pool.end_by(false);
                     let mut expanding = Expanding::new(&self.graph, number);
                     let result = expanding.help();
                     self.end(result.map_err(Halt::from));
@@ -98,7 +98,7 @@ impl<S: System + ?Sized, T: Records> Team<'_, S, T> {
                 }
             });
             let first = || {
-                let _end = EndForAll(self);
+                let _end = self.graph.pool.end_by(false);
                 let mut search = NestedSearch::new(self, &mut *budget);
                 let result = search.run(&initial);
                 self.end(result);
@@ -158,9 +158,7 @@ impl<S: System + ?Sized, T: Records> Team<'_, S, T> {
         let bytes = self.graph.bytes();
         numbers.count_arrivals(edges + 1);
         numbers.contention = Some(contention);
-        numbers.bytes_per_state = bytes as f64 / numbers.states.max(1) as f64;
-        numbers.memory_bytes = budget.peak_memory().max(bytes) as u64;
-        numbers.seconds = budget.elapsed().as_secs_f64();
+        budget.sum_up(&mut numbers, bytes);
         let counterexample = self.found.lock().unwrap_or_else(PoisonError::into_inner).take();
         numbers.errors = u64::from(counterexample.is_some());
         let stop = *self.stop.lock().unwrap_or_else(PoisonError::into_inner);
@@ -171,15 +169,6 @@ impl<S: System + ?Sized, T: Records> Team<'_, S, T> {
             statistics: numbers,
             ..Finding::new(stop.map_or(Covered::Everything, Covered::Part))
         }
-    }
-}
-
-/// Ends the work of all when one thread leaves, be it by a panic.
-struct EndForAll<'a, 'b, S: ?Sized, T>(&'a Team<'b, S, T>);
-
-impl<S: ?Sized, T> Drop for EndForAll<'_, '_, S, T> {
-    fn drop(&mut self) {
-        self.0.graph.pool.end();
     }
 }
 
@@ -202,17 +191,15 @@ impl Frame {
 struct NestedSearch<'a, 'b, 'c, S: System + ?Sized, T: Records> {
     team: &'a Team<'a, S, T>,
     expanding: Expanding<'a, S, T>,
-    path: Vec<Frame>,
-    red_path: Vec<Frame>,
+    paths: Both<Vec<Frame>>,
     depth: u64,
     budget: &'b mut Budget<'c>,
 }
 
 impl<'a, 'b, 'c, S: System + ?Sized, T: Records> NestedSearch<'a, 'b, 'c, S, T> {
     fn new(team: &'a Team<'a, S, T>, budget: &'b mut Budget<'c>) -> Self {
-        let (path, red_path) = (Vec::new(), Vec::new());
         let expanding = Expanding::new(&team.graph, 0);
-        NestedSearch { team, expanding, path, red_path, depth: 0, budget }
+        NestedSearch { team, expanding, paths: Both::default(), depth: 0, budget }
     }
 
     fn run(&mut self, initial: &[u8]) -> Result<(), Halt> {
@@ -224,8 +211,9 @@ impl<'a, 'b, 'c, S: System + ?Sized, T: Records> NestedSearch<'a, 'b, 'c, S, T> 
     /// Has a state expanded: what is known of it then, and where its successors are.
     fn expand(&mut self, place: Place) -> Result<(u64, Frame), Halt> {
         let graph = &self.team.graph;
-        let bytes = (self.path.capacity() + self.red_path.capacity()) * size_of::<Frame>();
-        let path = (self.path.len(), bytes);
+        let bytes = (self.paths[Which::First].capacity() + self.paths[Which::Second].capacity())
+            * size_of::<Frame>();
+        let path = (self.paths[Which::First].len(), bytes);
         watch(graph, self.budget, path)?;
         let budget = &mut *self.budget;
         let expanded = self.expanding.successors(place, || watch(graph, budget, path));
@@ -241,10 +229,10 @@ impl<'a, 'b, 'c, S: System + ?Sized, T: Records> NestedSearch<'a, 'b, 'c, S, T> 
     /// Reports what went wrong in the expansion of the last state of the path.
     fn report_faults(&mut self, place: Place) -> Result<(), Halt> {
         for (tail, fault) in self.expanding.faults(place)? {
-            let above = self.path.len() - 1;
+            let above = self.paths[Which::First].len() - 1;
             let mut steps = Vec::new();
             for at in 0..above {
-                let (place, followed) = self.path[at].followed();
+                let (place, followed) = self.paths[Which::First][at].followed();
                 steps.extend(self.expanding.steps_of(place, followed));
             }
             steps.extend(tail);
@@ -261,10 +249,7 @@ impl<S: System + ?Sized, T: Records> ProductGraph for NestedSearch<'_, '_, '_, S
     type Unvisited = Place;
 
     fn advance(&mut self, which: Which) -> Result<Edge<Place, Place>, Halt> {
-        let path = match which {
-            Which::First => &mut self.path,
-            Which::Second => &mut self.red_path,
-        };
+        let path = &mut self.paths[which];
         let Some(top) = path.last_mut().filter(|top| top.tried < top.successors.len) else {
             return Ok(Edge::Done);
         };
@@ -280,35 +265,34 @@ impl<S: System + ?Sized, T: Records> ProductGraph for NestedSearch<'_, '_, '_, S
     fn visit(&mut self, place: Place) -> Result<(), Halt> {
         let (marks, frame) = self.expand(place)?;
         self.paint(place, WHITE, CYAN);
-        self.path.push(frame);
-        self.depth = self.depth.max(self.path.len() as u64);
+        self.paths[Which::First].push(frame);
+        self.depth = self.depth.max(self.paths[Which::First].len() as u64);
         if marks & FAULTY != 0 { self.report_faults(place) } else { Ok(()) }
     }
 
     fn begin_second(&mut self) -> Result<(), Halt> {
-        let Some(&Frame { known, successors, .. }) = self.path.last() else { return Ok(()) };
-        self.red_path.clear();
-        self.red_path.push(Frame { known, successors, tried: 0 });
+        let Some(&Frame { known, successors, .. }) = self.paths[Which::First].last() else {
+            return Ok(());
+        };
+        self.paths[Which::Second].clear();
+        self.paths[Which::Second].push(Frame { known, successors, tried: 0 });
         Ok(())
     }
 
     fn visit_again(&mut self, place: Place) -> Result<(), Halt> {
         let (_, frame) = self.expand(place)?;
-        self.red_path.push(frame);
+        self.paths[Which::Second].push(frame);
         Ok(())
     }
 
     fn pop(&mut self, which: Which) -> bool {
-        let path = match which {
-            Which::First => &mut self.path,
-            Which::Second => &mut self.red_path,
-        };
+        let path = &mut self.paths[which];
         path.pop();
         !path.is_empty()
     }
 
     fn source(&mut self) -> Option<&mut OnPath<Place>> {
-        self.path.last_mut().map(|frame| &mut frame.known)
+        self.paths[Which::First].last_mut().map(|frame| &mut frame.known)
     }
 
     /// Other threads may note at the same time that a state is expanded, but no other one changes its colour.
@@ -319,8 +303,9 @@ impl<S: System + ?Sized, T: Records> ProductGraph for NestedSearch<'_, '_, '_, S
 
     fn close(&mut self, at: Place) -> Result<(), Halt> {
         // The second path begins where the first ends.
-        let first = self.path.len() - usize::from(!self.red_path.is_empty());
-        let both = self.path[..first].iter().chain(&self.red_path);
+        let first =
+            self.paths[Which::First].len() - usize::from(!self.paths[Which::Second].is_empty());
+        let both = self.paths[Which::First][..first].iter().chain(&self.paths[Which::Second]);
         let states: Vec<(Place, usize)> = both.map(Frame::followed).collect();
         let (mut steps, mut cycle_start) = (Vec::new(), None);
         for (place, followed) in states {
@@ -329,8 +314,8 @@ impl<S: System + ?Sized, T: Records> ProductGraph for NestedSearch<'_, '_, '_, S
             }
             steps.extend(self.expanding.steps_of(place, followed));
         }
-        let (kind, message) = (self.team.options.kind, String::new());
-        Err(self.team.report(Counterexample { steps, kind, fault: None, message, cycle_start }))
+        let kind = self.team.options.kind;
+        Err(self.team.report(Counterexample::cycle(steps, kind, cycle_start.unwrap_or(0))))
     }
 }
 
@@ -344,13 +329,13 @@ fn watch<S: System + ?Sized, T: Records>(
     if graph.pool.is_over() {
         return Err(Halt::Enough);
     }
-    let stop = budget.poll(|| Progress {
+    budget.spend(|| Progress {
         states: graph.store.len() as u64,
         transitions: graph.store.len() as u64,
         depth: states as u64,
         queue: states as u64,
         memory: graph.bytes() + bytes,
         ..Progress::default()
-    });
-    stop.map_or(Ok(()), |stop| Err(Halt::Stop(stop)))
+    })?;
+    Ok(())
 }

@@ -44,7 +44,7 @@ const LIST: u32 = 26;
 const MOST_WORDS: usize = 1 << 31;
 
 /// A state that should be expanded, and what is possible there: before its letter was read or after that, as the search reads.
-struct Waiting {
+pub(super) struct Waiting {
     state: u32,
     possible: Subset,
 }
@@ -59,7 +59,7 @@ pub(super) struct ConcurrentGraph<'a, S: ?Sized> {
     pub(super) records: GraphRecords,
     pub(super) lists: SuccessorLists,
     possible: Possible<'a>,
-    pool: Pool<Waiting>,
+    pub(super) pool: Pool<Waiting>,
     /// What threads keep for themselves, in bytes.
     aside: AtomicUsize,
 }
@@ -85,16 +85,6 @@ impl<'a, S: System + ?Sized> ConcurrentGraph<'a, S> {
             pool: Pool::new(),
             aside: AtomicUsize::new(0),
         }
-    }
-
-    /// Ends the work of all when what this gives is dropped, be it by a panic.
-    pub(super) fn end_at_last(&self) -> impl Drop {
-        End { pool: &self.pool, always: true }
-    }
-
-    /// The same, but only by a panic.
-    pub(super) fn end_by_panic(&self) -> impl Drop {
-        End { pool: &self.pool, always: false }
     }
 
     /// Whether no thread needs more of it.
@@ -156,19 +146,6 @@ fn list(marks: u64) -> usize {
 #[inline(always)]
 fn is_expanded(marks: u64) -> bool {
     marks >> LIST != 0
-}
-
-struct End<'a> {
-    pool: &'a Pool<Waiting>,
-    always: bool,
-}
-
-impl Drop for End<'_> {
-    fn drop(&mut self) {
-        if self.always || std::thread::panicking() {
-            self.pool.end();
-        }
-    }
 }
 
 /// What the letter of a state is in its word.

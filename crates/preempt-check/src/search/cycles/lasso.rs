@@ -125,9 +125,7 @@ impl<'a, S: System + ?Sized> Lasso<'a, S> {
             graph.end_state(self.is_accepting(StateId(at as u32)));
             at += 1;
             let memory = self.store.bytes() + graph.bytes();
-            if let Some(stop) = budget.poll(|| Progress { memory, ..Progress::default() }) {
-                return Err(stop);
-            }
+            budget.spend(|| Progress { memory, ..Progress::default() })?;
             if at > MOST_STATES {
                 return Err(Stop::Memory);
             }
@@ -196,9 +194,7 @@ impl<'a, S: System + ?Sized> Lasso<'a, S> {
                 }
             })?;
             let memory = self.store.bytes() + best.len() * 160;
-            if let Some(stop) = budget.poll(|| Progress { memory, ..Progress::default() }) {
-                return Err(stop);
-            }
+            budget.spend(|| Progress { memory, ..Progress::default() })?;
         }
         Ok(None)
     }
@@ -237,9 +233,7 @@ impl<'a, S: System + ?Sized> Lasso<'a, S> {
                 return Ok(Some(parts.concat()));
             }
             let memory = self.store.bytes() + before.len() * 160;
-            if let Some(stop) = budget.poll(|| Progress { memory, ..Progress::default() }) {
-                return Err(stop);
-            }
+            budget.spend(|| Progress { memory, ..Progress::default() })?;
         }
         Ok(None)
     }

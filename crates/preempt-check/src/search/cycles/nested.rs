@@ -16,7 +16,7 @@
 //! loses violations and exists to show that Spin does.
 
 use super::colours::{ACCEPTING, COLOUR, CYAN, FREE, WHITE};
-use super::nested_search::{Edge, OnPath, ProductGraph, Which, explore};
+use super::nested_search::{Both, Edge, OnPath, ProductGraph, Which, explore};
 use super::path::{Path, UNHASHED};
 use crate::search::shared::halt::Halt;
 use crate::search::shared::taken::mark_taken;
@@ -102,8 +102,7 @@ pub fn nested<S: System + ?Sized, T: Store>(
         options,
         target,
         colours: Vec::new(),
-        path: Path::default(),
-        red_path: Path::default(),
+        paths: Both::default(),
         // What keeps the search from it is entered where it happens.
         finding: Finding::new(Covered::Everything),
         enabled: Enabled::new(),
@@ -125,8 +124,7 @@ struct Nested<'a, 'b, S: System + ?Sized, T: Store> {
     options: NestedOptions,
     target: fn(Step) -> u32,
     colours: Vec<u8>,
-    path: Path,
-    red_path: Path,
+    paths: Both<Path>,
     finding: Finding,
     enabled: Enabled,
     /// Those of the state that is being expanded.
@@ -172,10 +170,7 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
 
     /// Looks at a successor of the last state of a path.
     fn arrive(&mut self, which: Which, at: usize) -> Arrival {
-        let path = match which {
-            Which::First => &self.path,
-            Which::Second => &self.red_path,
-        };
+        let path = &self.paths[which];
         let (bytes, hash) = (path.target(at), path.hashes[at]);
         if hash != UNHASHED {
             if let Some(id) = self.store.lookup_hashed(hash, bytes) {
@@ -198,8 +193,8 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
 
     /// Takes a step of the first search.
     fn follow(&mut self, at: usize) -> Result<Edge<StateId, (u64, u64)>, Halt> {
-        let below = self.path.frames.last().map_or(0, |frame| frame.depth);
-        let (step, outcome) = self.path.step(at);
+        let below = self.paths[Which::First].frames.last().map_or(0, |frame| frame.depth);
+        let (step, outcome) = self.paths[Which::First].step(at);
         self.mark_taken(step);
         match outcome {
             Outcome::Done => {}
@@ -214,7 +209,7 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
             Arrival::Unknown(hash) => Edge::Unvisited((depth, hash)),
             Arrival::Inside => {
                 self.finding.statistics.atomic_steps += 1;
-                if !self.path.repeats(&self.state) {
+                if !self.paths[Which::First].repeats(&self.state) {
                     self.enter(depth, UNHASHED)?;
                 }
                 Edge::Passed
@@ -228,13 +223,13 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
 
     /// Takes a step of the second search.
     fn follow_again(&mut self, at: usize) -> Result<Edge<StateId, (u64, u64)>, Halt> {
-        if let Outcome::Broken(_) = self.red_path.step(at).1 {
+        if let Outcome::Broken(_) = self.paths[Which::Second].step(at).1 {
             return Ok(Edge::Passed);
         }
         Ok(match self.arrive(Which::Second, at) {
             Arrival::Known(id) => Edge::Visited(id, self.colours[id.index()]),
             Arrival::Inside => {
-                if !self.red_path.repeats(&self.state) {
+                if !self.paths[Which::Second].repeats(&self.state) {
                     self.push_red(None);
                     self.poll(0)?;
                 }
@@ -253,7 +248,7 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
         let numbers = &mut self.finding.statistics;
         numbers.depth = numbers.depth.max(depth);
         if self.system.is_transient(&self.state) {
-            self.path.push(None, false, &self.state, depth);
+            self.paths[Which::First].push(None, false, &self.state, depth);
             self.expand(Which::First);
             return self.poll(depth);
         }
@@ -263,10 +258,10 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
             self.colours.resize(id.index() + 1, WHITE);
         }
         let accepting = self.system.has_label(&self.state, Label::Accept);
-        self.path.push(Some(id), accepting, &self.state, depth);
+        self.paths[Which::First].push(Some(id), accepting, &self.state, depth);
         self.expand(Which::First);
         if self.options.deadlocks
-            && self.path.last_successors().is_empty()
+            && self.paths[Which::First].last_successors().is_empty()
             && !self.system.is_valid_end(&self.state)
         {
             self.report(|_, steps| Counterexample::invalid_end(steps), &[])?;
@@ -282,26 +277,24 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
 
     /// Looks at the limits; also inside indivisible sequences, which may be long.
     fn poll(&mut self, depth: u64) -> Result<(), Halt> {
-        let (states, queue) = (self.store.len() as u64, self.path.frames.len() as u64);
+        let (states, queue) =
+            (self.store.len() as u64, self.paths[Which::First].frames.len() as u64);
         let transitions = states + self.finding.statistics.matched;
-        let (store, path, colours) = (&self.store, &self.path, &self.colours);
-        let stop = self.budget.poll(|| Progress {
+        let (store, path, colours) = (&self.store, &self.paths[Which::First], &self.colours);
+        self.budget.spend(|| Progress {
             states,
             transitions,
             depth,
             queue,
             memory: store.bytes() + path.bytes() + colours.capacity(),
             ..Progress::default()
-        });
-        stop.map_or(Ok(()), |stop| Err(Halt::Stop(stop)))
+        })?;
+        Ok(())
     }
 
     /// Adds the successors of `self.state`, the last state of the path.
     fn expand(&mut self, which: Which) {
-        let path = match which {
-            Which::First => &mut self.path,
-            Which::Second => &mut self.red_path,
-        };
+        let path = &mut self.paths[which];
         let first = path.last_successors().end;
         let sink = Sink::Copies(&mut self.state, &mut self.successors);
         self.system.successors(Request::All, sink);
@@ -327,10 +320,7 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
             Scheme::SourceState(least) => least,
             Scheme::IntermediateState => Locality::Safe,
         };
-        let path = match which {
-            Which::First => &self.path,
-            Which::Second => &self.red_path,
-        };
+        let path = &self.paths[which];
         let all = path.last_successors();
         let mut at = all.start;
         while at < all.end {
@@ -356,7 +346,7 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
         let mut refused: u8 = 0;
         let mut number = 0;
         for at in steps.clone() {
-            let target = |at: usize| (self.target)(self.path.step(at).0);
+            let target = |at: usize| (self.target)(self.paths[Which::First].step(at).0);
             number += u32::from(at > steps.start && target(at) != target(at - 1));
             if !self.leads_to_path(at) {
                 continue;
@@ -372,10 +362,11 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
     /// Whether a step ends on the path of the first search (or inside an indivisible sequence, whose
     /// end is not known yet).
     fn leads_to_path(&mut self, at: usize) -> bool {
-        if let Outcome::Broken(_) = self.path.step(at).1 {
+        if let Outcome::Broken(_) = self.paths[Which::First].step(at).1 {
             return true;
         }
-        let (bytes, hash) = (self.path.target(at), self.path.hashes[at]);
+        let (bytes, hash) =
+            (self.paths[Which::First].target(at), self.paths[Which::First].hashes[at]);
         let known = if hash != UNHASHED {
             self.store.lookup_hashed(hash, bytes)
         } else if self.system.is_normalized(bytes) {
@@ -401,10 +392,7 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
         }
         let Some((process, steps)) = self.candidate(which) else { return };
         let target = self.target;
-        let path = match which {
-            Which::First => &mut self.path,
-            Which::Second => &mut self.red_path,
-        };
+        let path = &mut self.paths[which];
         if ample == ALL_AMPLE {
             path.retain_last(|step| step.process == process || step.process == ProcessId::PROPERTY);
             return;
@@ -427,7 +415,7 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
 
     /// Puts `self.state` on the path of the second search.
     fn push_red(&mut self, id: Option<StateId>) {
-        self.red_path.push(id, false, &self.state, 0);
+        self.paths[Which::Second].push(id, false, &self.state, 0);
         self.expand(Which::Second);
         if let Some(id) = id {
             let ample = self.colours[id.index()] >> AMPLE_SHIFT;
@@ -454,7 +442,7 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
     ) -> Result<(), Halt> {
         self.finding.statistics.errors += 1;
         if self.finding.counterexample.is_none() {
-            let mut steps: Vec<Step> = self.path.taken().collect();
+            let mut steps: Vec<Step> = self.paths[Which::First].taken().collect();
             steps.extend_from_slice(rest);
             self.finding.counterexample = Some(make(self.system, steps));
         }
@@ -469,7 +457,9 @@ impl<S: System + ?Sized, T: Store> Nested<'_, '_, S, T> {
         let numbers = &mut self.finding.statistics;
         numbers.states = self.store.len() as u64;
         numbers.transitions = numbers.states + numbers.matched;
-        let arrays = self.colours.capacity() + self.path.bytes() + self.red_path.bytes();
+        let arrays = self.colours.capacity()
+            + self.paths[Which::First].bytes()
+            + self.paths[Which::Second].bytes();
         let memory = self.store.bytes() + arrays;
         numbers.memory_bytes = memory.max(self.budget.peak_memory()) as u64;
         numbers.bytes_per_state = self.store.bytes() as f64 / (numbers.states.max(1) as f64);
@@ -490,15 +480,10 @@ impl<S: System + ?Sized, T: Store> ProductGraph for Nested<'_, '_, S, T> {
     type Unvisited = (u64, u64);
 
     fn advance(&mut self, which: Which) -> Result<Edge<StateId, (u64, u64)>, Halt> {
-        match which {
-            Which::First => match self.path.advance() {
-                Some(at) => self.follow(at),
-                None => Ok(Edge::Done),
-            },
-            Which::Second => match self.red_path.advance() {
-                Some(at) => self.follow_again(at),
-                None => Ok(Edge::Done),
-            },
+        match (which, self.paths[which].advance()) {
+            (_, None) => Ok(Edge::Done),
+            (Which::First, Some(at)) => self.follow(at),
+            (Which::Second, Some(at)) => self.follow_again(at),
         }
     }
 
@@ -507,40 +492,37 @@ impl<S: System + ?Sized, T: Store> ProductGraph for Nested<'_, '_, S, T> {
     }
 
     fn begin_second(&mut self) -> Result<(), Halt> {
-        self.path.rewind_last();
-        self.red_path.clear();
+        self.paths[Which::First].rewind_last();
+        self.paths[Which::Second].clear();
         self.state.clear();
-        self.state.extend_from_slice(self.path.last_state());
-        let id = self.path.last_stored().map(|last| last.node);
+        self.state.extend_from_slice(self.paths[Which::First].last_state());
+        let id = self.paths[Which::First].last_stored().map(|last| last.node);
         self.push_red(id);
         Ok(())
     }
 
     fn visit_again(&mut self, id: StateId) -> Result<(), Halt> {
         self.state.clear();
-        self.state.extend_from_slice(self.red_path.last_target());
+        self.state.extend_from_slice(self.paths[Which::Second].last_target());
         self.normalize();
         self.push_red(Some(id));
-        let (store, path) = (&self.store, &self.red_path);
-        let poll = || Progress { memory: store.bytes() + path.bytes(), ..Progress::default() };
-        self.budget.poll(poll).map_or(Ok(()), |stop| Err(Halt::Stop(stop)))
+        let (store, path) = (&self.store, &self.paths[Which::Second]);
+        let memory = || store.bytes() + path.bytes();
+        Ok(self.budget.spend(|| Progress { memory: memory(), ..Progress::default() })?)
     }
 
     fn pop(&mut self, which: Which) -> bool {
-        let path = match which {
-            Which::First => &mut self.path,
-            Which::Second => &mut self.red_path,
-        };
+        let path = &mut self.paths[which];
         path.pop();
         !path.frames.is_empty()
     }
 
     fn is_inside(&self) -> bool {
-        self.path.frames.last().is_some_and(|frame| frame.stored.is_none())
+        self.paths[Which::First].frames.last().is_some_and(|frame| frame.stored.is_none())
     }
 
     fn source(&mut self) -> Option<&mut OnPath<StateId>> {
-        self.path.last_stored()
+        self.paths[Which::First].last_stored()
     }
 
     fn paint(&mut self, id: StateId, _from: u8, to: u8) {
@@ -550,17 +532,14 @@ impl<S: System + ?Sized, T: Store> ProductGraph for Nested<'_, '_, S, T> {
 
     fn close(&mut self, at: StateId) -> Result<(), Halt> {
         let is_it = |known: &OnPath<StateId>| known.node == at;
-        let frames = &self.path.frames;
+        let frames = &self.paths[Which::First].frames;
         let start = frames.iter().position(|frame| frame.stored.as_ref().is_some_and(is_it));
-        let rest: Vec<Step> = self.red_path.taken().collect();
-        self.red_path.clear();
+        let rest: Vec<Step> = self.paths[Which::Second].taken().collect();
+        self.paths[Which::Second].clear();
         let kind = self.options.kind;
         let cycle = |_: &S, steps| Counterexample {
-            steps,
-            kind,
-            fault: None,
-            message: String::new(),
             cycle_start: start,
+            ..Counterexample::cycle(steps, kind, 0)
         };
         self.report(cycle, &rest)
     }

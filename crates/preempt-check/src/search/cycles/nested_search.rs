@@ -23,6 +23,26 @@ pub(super) enum Which {
     Second,
 }
 
+/// Something of both paths.
+#[derive(Default)]
+pub(super) struct Both<T>([T; 2]);
+
+impl<T> std::ops::Index<Which> for Both<T> {
+    type Output = T;
+
+    #[inline(always)]
+    fn index(&self, which: Which) -> &T {
+        &self.0[which as usize]
+    }
+}
+
+impl<T> std::ops::IndexMut<Which> for Both<T> {
+    #[inline(always)]
+    fn index_mut(&mut self, which: Which) -> &mut T {
+        &mut self.0[which as usize]
+    }
+}
+
 /// Where an edge leads.
 pub(super) enum Edge<N, U> {
     /// There is none: all edges of the state were followed.

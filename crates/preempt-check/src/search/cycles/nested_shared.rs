@@ -29,7 +29,7 @@ use super::colours::{ACCEPTING, COLOUR, CYAN, FREE};
 use super::graph::Graph;
 use super::letters::Letters;
 use super::nested::{NestedOptions, Scheme};
-use super::nested_search::{Edge, OnPath, ProductGraph, Which, explore};
+use super::nested_search::{Both, Edge, OnPath, ProductGraph, Which, explore};
 use super::system_graph::{SystemGraph, Tally};
 use crate::property::{Property, Stutter, joined, stuttering};
 use crate::search::shared::halt::Halt;
@@ -128,8 +128,7 @@ pub(super) fn search<G: SystemGraph>(
         budget,
         options,
         most,
-        path: Vec::new(),
-        red_path: Vec::new(),
+        paths: Both::default(),
         // What keeps the search from it is entered where it happens.
         finding: Finding::new(Covered::Everything),
     };
@@ -183,8 +182,7 @@ struct Shared<'a, 'b, G: SystemGraph> {
     budget: &'a mut Budget<'b>,
     options: NestedOptions,
     most: u64,
-    path: Vec<Frame<G::Node>>,
-    red_path: Vec<Frame<G::Node>>,
+    paths: Both<Vec<Frame<G::Node>>>,
     finding: Finding,
 }
 
@@ -235,7 +233,7 @@ impl<G: SystemGraph> Shared<'_, '_, G> {
     fn visit_second(&mut self, node: Visited<G::Node>) {
         let mut frame = Frame::new(node, false);
         self.enter(&mut frame);
-        self.red_path.push(frame);
+        self.paths[Which::Second].push(frame);
     }
 
     /// Starts with the successors of an expanded product state.
@@ -257,10 +255,12 @@ impl<G: SystemGraph> Shared<'_, '_, G> {
     /// Reports the cycle that the two paths close at this state of the first.
     fn report(&mut self, at: G::Node) -> Result<(), Halt> {
         // The second path begins where the first ends.
-        let both = self.path.iter().chain(self.red_path.iter().skip(1));
+        let both = self.paths[Which::First].iter().chain(self.paths[Which::Second].iter().skip(1));
         let states: Vec<(u32, u32)> =
             both.map(|frame| (frame.known.node.state, frame.known.node.automaton)).collect();
-        let Some(start) = self.path.iter().position(|frame| frame.known.node.node == at) else {
+        let Some(start) =
+            self.paths[Which::First].iter().position(|frame| frame.known.node.node == at)
+        else {
             return Err(Halt::Unsuited);
         };
         let mut trace = ProductTrace { steps: Vec::new(), real: states[0].1 };
@@ -320,20 +320,15 @@ impl<G: SystemGraph> Shared<'_, '_, G> {
 
     fn conclude(&mut self, steps: Vec<Step>, cycle_start: usize) -> Result<(), Halt> {
         self.finding.statistics.errors = 1;
-        self.finding.counterexample = Some(Counterexample {
-            steps,
-            kind: self.options.kind,
-            fault: None,
-            message: String::new(),
-            cycle_start: Some(cycle_start),
-        });
+        let found = Counterexample::cycle(steps, self.options.kind, cycle_start);
+        self.finding.counterexample = Some(found);
         Err(Halt::Stop(Stop::Fault))
     }
 
     fn finish(mut self) -> Finding {
         let numbers = &mut self.finding.statistics;
         numbers.transitions = numbers.states + numbers.matched;
-        let frames = self.path.capacity() + self.red_path.capacity();
+        let frames = self.paths[Which::First].capacity() + self.paths[Which::Second].capacity();
         let memory = self.graph.bytes() + frames * size_of::<Frame<G::Node>>();
         numbers.memory_bytes = memory.max(self.budget.peak_memory()) as u64;
         numbers.bytes_per_state = self.graph.bytes() as f64 / numbers.states.max(1) as f64;
@@ -353,10 +348,7 @@ impl<G: SystemGraph> ProductGraph for Shared<'_, '_, G> {
 
     #[inline(always)]
     fn advance(&mut self, which: Which) -> Result<Edge<Self::Node, (u32, u32)>, Halt> {
-        let path = match which {
-            Which::First => &mut self.path,
-            Which::Second => &mut self.red_path,
-        };
+        let path = &mut self.paths[which];
         let Some(frame) = path.last_mut() else { return Ok(Edge::Done) };
         let found = advance(frame, &self.graph, &mut self.letters, self.reading);
         let Some((state, automaton)) = found else { return Ok(Edge::Done) };
@@ -392,22 +384,26 @@ impl<G: SystemGraph> ProductGraph for Shared<'_, '_, G> {
         if !blocked {
             self.enter(&mut frame);
         }
-        self.path.push(frame);
+        self.paths[Which::First].push(frame);
         let numbers = &mut self.finding.statistics;
-        numbers.depth = numbers.depth.max(2 * self.path.len() as u64 - 2);
+        numbers.depth = numbers.depth.max(2 * self.paths[Which::First].len() as u64 - 2);
         let (states, transitions) = (numbers.states, numbers.states + numbers.matched);
-        let (depth, queue) = (2 * self.path.len() as u64, self.path.len() as u64);
-        let (graph, paths) = (&self.graph, self.path.capacity() + self.red_path.capacity());
-        let stop = self.budget.poll(|| {
+        let (depth, queue) =
+            (2 * self.paths[Which::First].len() as u64, self.paths[Which::First].len() as u64);
+        let (graph, paths) = (
+            &self.graph,
+            self.paths[Which::First].capacity() + self.paths[Which::Second].capacity(),
+        );
+        self.budget.spend(|| {
             let memory = graph.bytes() + paths * size_of::<Frame<G::Node>>();
             Progress { states, transitions, depth, queue, memory, ..Progress::default() }
-        });
-        stop.map_or(Ok(()), |stop| Err(Halt::Stop(stop)))
+        })?;
+        Ok(())
     }
 
     fn begin_second(&mut self) -> Result<(), Halt> {
-        self.red_path.clear();
-        let Some(&Frame { known, .. }) = self.path.last() else { return Ok(()) };
+        self.paths[Which::Second].clear();
+        let Some(&Frame { known, .. }) = self.paths[Which::First].last() else { return Ok(()) };
         self.visit_second(known.node);
         Ok(())
     }
@@ -415,25 +411,19 @@ impl<G: SystemGraph> ProductGraph for Shared<'_, '_, G> {
     #[inline(always)]
     fn visit_again(&mut self, node: Visited<G::Node>) -> Result<(), Halt> {
         self.visit_second(node);
-        match self.budget.poll(Progress::default) {
-            Some(stop) => Err(Halt::Stop(stop)),
-            None => Ok(()),
-        }
+        Ok(self.budget.spend(Progress::default)?)
     }
 
     #[inline(always)]
     fn pop(&mut self, which: Which) -> bool {
-        let path = match which {
-            Which::First => &mut self.path,
-            Which::Second => &mut self.red_path,
-        };
+        let path = &mut self.paths[which];
         path.pop();
         !path.is_empty()
     }
 
     #[inline(always)]
     fn source(&mut self) -> Option<&mut OnPath<Visited<G::Node>>> {
-        self.path.last_mut().map(|frame| &mut frame.known)
+        self.paths[Which::First].last_mut().map(|frame| &mut frame.known)
     }
 
     #[inline(always)]

@@ -38,14 +38,14 @@ pub fn nested_together<S: System + ?Sized>(
         let others = (1..threads).map(|number| {
             let graph = &graph;
             move || {
-                let _end = graph.end_by_panic();
+                let _end = graph.pool.end_by(true);
                 let mut expanding = Expanding::new(graph, number)?;
                 expanding.help();
                 Some((None, expanding.tally()))
             }
         });
         let first = || {
-            let _end = graph.end_at_last();
+            let _end = graph.pool.end_by(false);
             let searched = Searched::new(Expanding::new(&graph, 0)?);
             let letters = Letters::new(property)?;
             let found = search(searched, letters, Reading::with(least), budget, options, u64::MAX);

@@ -7,7 +7,7 @@
 use crate::platform::sync::atomic::{AtomicUsize, Ordering};
 use crate::store::StoreFull;
 use crate::store::concurrent::Place;
-use crate::store::concurrent::segments::{SEGMENT, SEGMENT_BITS, Segments};
+use crate::store::concurrent::segments::Segments;
 
 /// Words that a thread takes at once.
 const BLOCK: usize = 1 << 10;
@@ -78,21 +78,14 @@ impl SuccessorLists {
     }
 
     fn write(&self, at: usize, word: u64) -> Result<(), StoreFull> {
-        let segment = self.words.take(at >> SEGMENT_BITS).ok_or(StoreFull)?;
-        segment[at & (SEGMENT - 1)].store(word, Ordering::Relaxed);
+        self.words.take_word(at).ok_or(StoreFull)?.store(word, Ordering::Relaxed);
         Ok(())
-    }
-
-    #[inline]
-    fn word(&self, at: usize) -> u64 {
-        let word = self.words.segment(at >> SEGMENT_BITS).get(at & (SEGMENT - 1));
-        word.map_or(0, |word| word.load(Ordering::Relaxed))
     }
 
     /// The half word at the head of the list that begins here.
     #[inline]
     pub(super) fn head(&self, at: usize) -> u32 {
-        self.word(at) as u32
+        self.words.load(at) as u32
     }
 
     /// Asks the processor to fetch the beginning of a list.
@@ -104,7 +97,7 @@ impl SuccessorLists {
     /// A half word, counted from the first of all.
     #[inline]
     pub(super) fn half(&self, at: usize) -> Place {
-        (self.word(at / 2) >> (32 * (at % 2))) as u32
+        (self.words.load(at / 2) >> (32 * (at % 2))) as u32
     }
 
     /// The list that begins here, the head of which is its length.

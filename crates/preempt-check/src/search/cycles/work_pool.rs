@@ -25,6 +25,19 @@ pub(super) struct Pool<W> {
     ended: AtomicBool,
 }
 
+struct End<'a, W> {
+    pool: &'a Pool<W>,
+    only_panic: bool,
+}
+
+impl<W> Drop for End<'_, W> {
+    fn drop(&mut self) {
+        if !self.only_panic || std::thread::panicking() {
+            self.pool.end();
+        }
+    }
+}
+
 impl<W> Pool<W> {
     pub(super) fn new() -> Self {
         Pool {
@@ -36,8 +49,13 @@ impl<W> Pool<W> {
     }
 
     /// No more is needed.
-    pub(super) fn end(&self) {
+    fn end(&self) {
         self.ended.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends the work of all when what this gives is dropped, be it by a panic; or only then.
+    pub(super) fn end_by(&self, only_panic: bool) -> impl Drop {
+        End { pool: self, only_panic }
     }
 
     pub(super) fn is_over(&self) -> bool {

@@ -25,12 +25,13 @@ use super::trace_log::TraceLog;
 use super::visit_log::{
     Entry, MERGED, MOVER_WAS_DEFERRED, NO_PARENT, NOBODY, UNKNOWN_PROCESS, packed,
 };
-use super::visited_set::VisitedSet;
+use super::visit_memory::VisitMemory;
+use super::visited_set::{Key, VisitedSet};
 use crate::search::bounded::least_preemptions::StateRecord;
 use crate::search::shared::expansion::Expander;
 use crate::search::shared::halt::Halt;
 use crate::search::shared::visit_rule::{Due, Turn, turn};
-use crate::store::Pending;
+use crate::store::{Pending, StoreFull};
 use crate::{Counterexample, Options, Preemptions};
 use preempt_core::{BoundRow, Enabled, Outcome, ProcessId, Step, System};
 use std::ops::Range;
@@ -109,7 +110,7 @@ pub(super) struct Bucketed<'a, S: ?Sized, V: VisitedSet> {
     selected: Vec<Step>,
     /// How many visits the batch has.
     looked_at: usize,
-    pub(super) next: Next<V::Key>,
+    pub(super) next: Next<Key<V>>,
     tasks: Vec<Task>,
     pending: Vec<Pending>,
 }
@@ -139,10 +140,7 @@ impl FoundViolation {
             None => Vec::new(),
         };
         steps.extend(self.path);
-        Some(match self.fault {
-            Some(fault) => Counterexample::from_fault(system, steps, fault),
-            None => Counterexample::invalid_end(steps),
-        })
+        Some(Counterexample::from_end(system, steps, self.fault))
     }
 }
 
@@ -272,11 +270,11 @@ impl<'a, S: System + ?Sized, V: VisitedSet> Bucketed<'a, S, V> {
             return Ok(());
         }
         let mut batch = [Pending::new(0, 0, initial.len())];
-        self.visited.insert(&initial, &mut batch, false)?;
-        let state = V::key(&batch[0]);
+        insert(self.visited.memory_mut(), &initial, &mut batch, false)?;
+        let state = V::Memory::key(&batch[0]);
         let entry =
             Entry { state, parent: NO_PARENT, mover: NOBODY, by: UNKNOWN_PROCESS, flags: 0 };
-        self.visited.visit(state, self.bucket, None);
+        self.visited.memory_mut().visit(state, self.bucket, None);
         self.enter(entry, || &initial)
     }
 
@@ -285,7 +283,7 @@ impl<'a, S: System + ?Sized, V: VisitedSet> Bucketed<'a, S, V> {
         let mut deferred = std::mem::take(&mut self.next.deferred);
         // Later visits at the same count may have run all that waited here.
         let visited = &self.visited;
-        deferred.retain(|one| !visited.record(visited.entry(one.visit).state).all_run());
+        deferred.retain(|one| !visited.memory().record(visited.entry(one.visit).state).all_run());
         deferred
     }
 
@@ -296,9 +294,9 @@ impl<'a, S: System + ?Sized, V: VisitedSet> Bucketed<'a, S, V> {
         self.transitions = self.transitions.wrapping_add_signed(next.transitions);
         for (at, &entry) in next.visits.iter().enumerate() {
             if let Some(later) = next.visits.get(at + AHEAD) {
-                self.visited.prefetch_record(later.state);
+                self.visited.memory().prefetch_record(later.state);
             }
-            if self.visited.record(entry.state).low() == self.bucket {
+            if self.visited.memory().record(entry.state).low() == self.bucket {
                 self.enter(entry, || &[])?;
             }
         }
@@ -307,8 +305,8 @@ impl<'a, S: System + ?Sized, V: VisitedSet> Bucketed<'a, S, V> {
         self.next.visits = next.visits;
         for (visit, process, fault) in next.faults {
             let state = self.visited.entry(visit).state;
-            let record = self.visited.record(state);
-            if !record.all_run() && !self.visited.has_mover(state, record, process) {
+            let record = self.visited.memory().record(state);
+            if !record.all_run() && !self.visited.memory().has_mover(state, record, process) {
                 let path = self.path_to(visit, process, fault)?;
                 self.fault(fault, Some(visit), &path)?;
             }
@@ -336,13 +334,13 @@ impl<'a, S: System + ?Sized, V: VisitedSet> Bucketed<'a, S, V> {
     /// with less comes first.
     #[inline(always)]
     fn looks_ahead(&self) -> bool {
-        V::NOTES_AHEAD && self.goes_to_last && self.bucket < self.last
+        V::Memory::IS_EXACT && self.goes_to_last && self.bucket < self.last
     }
 
     /// Memory in use beside the visited set.
     pub(super) fn own_bytes(&self) -> usize {
         self.expander.bytes()
-            + (self.next.visits.len() + self.next.faults.len()) * size_of::<Entry<V::Key>>()
+            + (self.next.visits.len() + self.next.faults.len()) * size_of::<Entry<Key<V>>>()
     }
 
     /// Deals with visits of a range until a batch is full; says where to go on.
@@ -366,7 +364,7 @@ impl<'a, S: System + ?Sized, V: VisitedSet> Bucketed<'a, S, V> {
         for visit in visits.start..visits.start.saturating_add(expected).min(visits.end) {
             let entry = self.visited.entry(visit);
             if !entry.is(MERGED) {
-                self.visited.prefetch(entry.state);
+                self.visited.memory().prefetch(entry.state);
             }
         }
     }
@@ -382,7 +380,7 @@ impl<'a, S: System + ?Sized, V: VisitedSet> Bucketed<'a, S, V> {
         }
         let expected = (self.looked_at + 4).clamp(16, V::BATCH);
         for deferred in visits[done..].iter().take(expected) {
-            self.visited.prefetch(self.visited.entry(deferred.visit).state);
+            self.visited.memory().prefetch(self.visited.entry(deferred.visit).state);
         }
         self.store_batch()?;
         self.act()?;
@@ -407,25 +405,37 @@ impl<'a, S: System + ?Sized, V: VisitedSet> Bucketed<'a, S, V> {
     fn store_batch(&mut self) -> Result<(), Halt> {
         let bytes = &self.expander.successors.data;
         let waiting = if self.reduce { &mut self.pending } else { &mut self.expander.arrivals };
-        self.visited.insert(bytes, waiting, !self.reduce)?;
+        insert(self.visited.memory_mut(), bytes, waiting, !self.reduce)?;
         for pending in waiting.iter() {
-            self.visited.prefetch_record(V::key(pending));
+            self.visited.memory().prefetch_record(V::Memory::key(pending));
         }
         Ok(())
     }
 }
 
-/// When a process goes on from a visit, if it does; `rest` says when those do that did not move last, and `record` is what
-/// the visit has [claimed](VisitedSet::claim).
+/// Stores states, which are hashed first, unless that was done one parent at a time.
 #[inline(always)]
-fn when<V: VisitedSet>(
-    visited: &V,
-    (entry, record): (Entry<V::Key>, StateRecord),
+fn insert<M: VisitMemory>(
+    memory: &mut M,
+    bytes: &[u8],
+    batch: &mut [Pending],
+    is_hashed: bool,
+) -> Result<(), StoreFull> {
+    memory.hash(bytes, batch, is_hashed)?;
+    memory.insert(bytes, batch)
+}
+
+/// When a process goes on from a visit, if it does; `rest` says when those do that did not move last, and `record` is what
+/// the visit has [claimed](VisitMemory::claim).
+#[inline(always)]
+fn when<M: VisitMemory>(
+    memory: &M,
+    (entry, record): (Entry<M::Key>, StateRecord),
     visit: CurrentVisit,
     rest: Option<When>,
     process: ProcessId,
 ) -> Option<When> {
-    let has_run = |process| visited.has_mover(entry.state, record, process);
+    let has_run = |process| memory.has_mover(entry.state, record, process);
     match visit.turn(record).due(process, |one| visit.is_mover(one), has_run) {
         Due::Never => None,
         Due::Now if process == ProcessId::PROPERTY => Some(When::Now),

@@ -50,15 +50,9 @@ impl Conclusion {
             finding.stop = Some(stop);
         }
         finding.bound = self.bound;
-        finding.statistics = Statistics {
-            depth,
-            revisits,
-            bytes_per_state: memory as f64 / states.max(1) as f64,
-            memory_bytes: memory.max(budget.peak_memory()) as u64,
-            seconds: budget.elapsed().as_secs_f64(),
-            per_bound: self.rows,
-            ..finding.statistics
-        };
+        finding.statistics =
+            Statistics { depth, revisits, per_bound: self.rows, ..finding.statistics };
+        budget.sum_up(&mut finding.statistics, memory);
         finding.statistics.count_arrivals(transitions);
         if finding.bound.is_some() || finding.stop.is_some() {
             finding.unreached.clear();

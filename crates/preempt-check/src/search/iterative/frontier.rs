@@ -3,43 +3,11 @@
 //! Visits are numbered one after the other, and expanded in that order. States lie in chunks of so many visits each, so that the
 //! chunks of those that were expanded can be given back.
 
+use crate::search::shared::states::States;
 use std::collections::VecDeque;
 
 /// Visits per chunk.
 const CHUNK: usize = 256;
-
-/// States, one behind the other.
-#[derive(Default)]
-pub(super) struct States {
-    ends: Vec<usize>,
-    bytes: Vec<u8>,
-}
-
-impl States {
-    pub(super) fn push(&mut self, state: &[u8]) {
-        self.bytes.extend_from_slice(state);
-        self.ends.push(self.bytes.len());
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    pub(super) fn get(&self, at: usize) -> &[u8] {
-        let start = if at == 0 { 0 } else { self.ends[at - 1] };
-        &self.bytes[start..self.ends[at]]
-    }
-
-    fn truncate(&mut self, len: usize) {
-        self.ends.truncate(len);
-        self.bytes.truncate(self.ends.last().copied().unwrap_or(0));
-    }
-
-    /// Memory in use, in bytes.
-    pub(super) fn bytes(&self) -> usize {
-        self.bytes.capacity() + self.ends.capacity() * size_of::<usize>()
-    }
-}
 
 /// The states of consecutive visits.
 #[derive(Default)]

@@ -3,21 +3,21 @@
 //! Paper: [MQ07] Algorithm 1
 //!
 //! Each thread has a log and a queue of its own, as one thread alone would; all share a visited set in parts
-//! (`lossy_visited.rs`). A thread that has nothing to do is given some of another's visits, with their states. Which steps are
+//! (`visit_memory.rs`). A thread that has nothing to do is given some of another's visits, with their states. Which steps are
 //! taken at which count follows from the records of states alone, so states and transitions are those of one thread.
 //! With reduction a state is noted as expanded before its successors are looked at, so
 //! that of two states that lead to each other one sees the other expanded.
 
 use super::buckets::{Bucketed, DeferredVisit, Others, row};
-use super::frontier::States;
-use super::lossy::{LossyVisits, WorkerId, finish};
-use super::lossy_visited::{InPart, LossyStore, LossyVisited, SHARDS, Sharded};
 use super::one_thread::OneThread;
+use super::own_visits::{OwnVisits, WorkerId, finish};
 use super::phases::{PhasedSearch, iterate};
 use super::visit_log::Entry;
+use super::visit_memory::{InPart, LossyStore, SHARDS, Sharded, VisitMemory};
 use crate::platform::sync::Mutex;
 use crate::platform::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::search::shared::halt::Halt;
+use crate::search::shared::states::States;
 use crate::search::shared::workers::{Worker, Workers, each, lock, with_as_many_as_possible};
 use crate::{Budget, Finding, Options, Progress};
 use preempt_core::{BoundRow, System};
@@ -46,7 +46,7 @@ pub(crate) fn iterative_lossy_parallel<S: System + ?Sized, T: LossyStore>(
         };
         let thread = |me: usize| {
             let worker = WorkerId { me: me as u32, threads: threads as u32 };
-            let visits = LossyVisits::new(&visited, worker, &errors);
+            let visits = OwnVisits::new(&visited, worker, &errors);
             let own = OneThread::new(Bucketed::new(system, visits, options, reduce));
             Thread { team: &team, own, keeps_back: false, parts: 0, reported: 0 }
         };
@@ -60,10 +60,10 @@ pub(crate) fn iterative_lossy_parallel<S: System + ?Sized, T: LossyStore>(
     (finding, stores)
 }
 
-impl<L: LossyVisited<Key: InPart>> Sharded<L> {
+impl<L: VisitMemory<Key: InPart>> Sharded<L> {
     /// Memory in use, in bytes.
     fn bytes(&self) -> usize {
-        LossyVisited::bytes(&self)
+        VisitMemory::bytes(&self)
     }
 }
 
@@ -74,7 +74,7 @@ const MANY: u32 = 1 << 10;
 const REPORT_EVERY: u32 = 16;
 
 /// What the threads share.
-struct Team<'v, L: LossyVisited> {
+struct Team<'v, L: VisitMemory> {
     visited: &'v Sharded<L>,
     workers: Workers,
     handed: Mutex<VecDeque<Handed<L::Key>>>,
@@ -91,9 +91,9 @@ struct Handed<K> {
 
 /// One of the threads; no two of them share a cache line.
 #[repr(align(128))]
-struct Thread<'t, 'v, S: System + ?Sized, L: LossyVisited<Key: InPart>> {
+struct Thread<'t, 'v, S: System + ?Sized, L: VisitMemory<Key: InPart>> {
     team: &'t Team<'v, L>,
-    own: OneThread<'t, S, LossyVisits<'t, &'v Sharded<L>>>,
+    own: OneThread<'t, S, &'v Sharded<L>>,
     /// At the end of a bucket: whether a process that has steps waits for the next one.
     keeps_back: bool,
     parts: u32,
@@ -101,7 +101,7 @@ struct Thread<'t, 'v, S: System + ?Sized, L: LossyVisited<Key: InPart>> {
     reported: usize,
 }
 
-impl<S: System + ?Sized, L: LossyVisited<Key: InPart> + Send> Thread<'_, '_, S, L> {
+impl<S: System + ?Sized, L: VisitMemory<Key: InPart> + Send> Thread<'_, '_, S, L> {
     fn own_bytes(&self) -> usize {
         self.own.bucketed.visited.own_bytes() + self.own.bucketed.own_bytes()
     }
@@ -145,7 +145,7 @@ impl<S: System + ?Sized, L: LossyVisited<Key: InPart> + Send> Thread<'_, '_, S, 
     }
 }
 
-impl<S: System + ?Sized, L: LossyVisited<Key: InPart> + Send> Worker for Thread<'_, '_, S, L> {
+impl<S: System + ?Sized, L: VisitMemory<Key: InPart> + Send> Worker for Thread<'_, '_, S, L> {
     fn work(&mut self) -> Result<bool, Halt> {
         if !self.own.run_batch()? {
             return self.take();
@@ -177,12 +177,12 @@ impl<S: System + ?Sized, L: LossyVisited<Key: InPart> + Send> Worker for Thread<
 }
 
 /// The search by all threads.
-struct Together<'t, 'v, S: System + ?Sized, L: LossyVisited<Key: InPart>> {
+struct Together<'t, 'v, S: System + ?Sized, L: VisitMemory<Key: InPart>> {
     team: &'t Team<'v, L>,
     threads: Vec<Thread<'t, 'v, S, L>>,
 }
 
-impl<S: System + ?Sized, L: LossyVisited<Key: InPart> + Send> PhasedSearch
+impl<S: System + ?Sized, L: VisitMemory<Key: InPart> + Send> PhasedSearch
     for Together<'_, '_, S, L>
 {
     fn start(&mut self) -> Result<(), Halt> {

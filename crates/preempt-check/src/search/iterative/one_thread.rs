@@ -4,41 +4,36 @@
 //!
 //! The log of visits is the queue of the present bucket: what is behind the cursor is yet to be expanded.
 
-use super::buckets::{Bucketed, DeferredVisit, conclude, row};
-use super::conclusion::{Conclusion, nothing_searched};
+use super::buckets::{Bucketed, DeferredVisit, row};
+use super::own_visits::{OwnVisits, WorkerId, finish};
 use super::phases::{PhasedSearch, iterate};
-use super::visited_set::{LocalLog, LocalVisits};
+use super::visit_memory::VisitMemory;
+use super::visited_set::VisitedSet;
+use crate::platform::sync::atomic::AtomicU64;
 use crate::search::shared::halt::Halt;
-use crate::store::Store;
 use crate::{Budget, Finding, Options, Progress};
 use preempt_core::{BoundRow, System};
 
 /// Explores bucket by bucket, as far as `options.preemptions` says. `reduce` takes transparent
-/// steps alone. The store must give states back.
-pub(crate) fn iterative<S: System + ?Sized, T: Store>(
+/// steps alone.
+pub(crate) fn iterative<S: System + ?Sized, L: VisitMemory>(
     system: &S,
-    store: &mut T,
+    visited: L,
     options: &Options,
     reduce: bool,
     budget: &mut Budget,
 ) -> Finding {
-    let visited = LocalVisits::new(store);
-    let mut search = OneThread::new(Bucketed::new(system, visited, options, reduce));
+    let errors = AtomicU64::new(0);
+    let visits = OwnVisits::new(visited, WorkerId { me: 0, threads: 1 }, &errors);
+    let mut search = OneThread::new(Bucketed::new(system, visits, options, reduce));
     let phases = iterate(&mut search, options, budget);
     let memory = search.bytes();
-    let mut bucketed = search.bucketed;
-    let found = bucketed.first.take();
-    let found = found.and_then(|met| met.retrace(system, &mut bucketed.visited));
-    let depth = bucketed.visited.depth();
-    conclude(vec![bucketed], found, phases, memory, options)
-        .map_or_else(nothing_searched, |conclusion| {
-            Conclusion { depth, ..conclusion }.finding(system, budget)
-        })
+    finish(system, vec![search.bucketed], phases, memory, options, budget)
 }
 
 /// A search by one thread, or by one of several that have a log each.
-pub(super) struct OneThread<'a, S: ?Sized, V: LocalLog> {
-    pub(super) bucketed: Bucketed<'a, S, V>,
+pub(super) struct OneThread<'a, S: ?Sized, L: VisitMemory> {
+    pub(super) bucketed: Bucketed<'a, S, OwnVisits<'a, L>>,
     /// The next visit to expand.
     cursor: u32,
     /// The visits of the bucket before after which processes had to wait.
@@ -47,8 +42,8 @@ pub(super) struct OneThread<'a, S: ?Sized, V: LocalLog> {
     pub(super) waited: usize,
 }
 
-impl<'a, S: System + ?Sized, V: LocalLog> OneThread<'a, S, V> {
-    pub(super) fn new(bucketed: Bucketed<'a, S, V>) -> Self {
+impl<'a, S: System + ?Sized, L: VisitMemory> OneThread<'a, S, L> {
+    pub(super) fn new(bucketed: Bucketed<'a, S, OwnVisits<'a, L>>) -> Self {
         OneThread { bucketed, cursor: 0, waiting: Vec::new(), waited: 0 }
     }
 
@@ -89,16 +84,14 @@ impl<'a, S: System + ?Sized, V: LocalLog> OneThread<'a, S, V> {
     }
 }
 
-impl<S: System + ?Sized, V: LocalLog> PhasedSearch for OneThread<'_, S, V> {
+impl<S: System + ?Sized, L: VisitMemory> PhasedSearch for OneThread<'_, S, L> {
     fn start(&mut self) -> Result<(), Halt> {
         self.bucketed.start()
     }
 
     fn run_phase(&mut self, budget: &mut Budget) -> Result<(), Halt> {
         loop {
-            if let Some(stop) = budget.check_every(16, || self.progress()) {
-                return Err(Halt::Stop(stop));
-            }
+            budget.check_every(16, || self.progress()).map_or(Ok(()), Err)?;
             if !self.run_batch()? {
                 return Ok(());
             }

@@ -11,7 +11,7 @@ use crate::platform::sync::Mutex;
 use crate::platform::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::search::shared::workers::lock;
 use crate::store::StateId;
-use crate::store::concurrent::segments::{SEGMENT, SEGMENT_BITS, Segments};
+use crate::store::concurrent::segments::{SEGMENT_BITS, Segments};
 use crate::store::memory::pages;
 use preempt_core::Contention;
 use std::collections::VecDeque;
@@ -60,13 +60,13 @@ impl SharedLog {
 
     #[inline(always)]
     fn link(&self, visit: u32) -> &AtomicU64 {
-        word(&self.links, visit)
+        self.links.word(visit as usize)
     }
 
     /// The word with the movers of a visit, and where in it they are.
     #[inline(always)]
     fn movers(&self, visit: u32) -> (&AtomicU64, u32) {
-        (word(&self.movers, visit / 2), visit % 2 * 32)
+        (self.movers.word(visit as usize / 2), visit % 2 * 32)
     }
 
     #[inline(always)]
@@ -158,11 +158,6 @@ impl SharedLog {
 const WRITE_AHEAD: usize = 32;
 /// Tells a visit from memory that was never written to. No flag of visits has this value.
 const WRITTEN: u8 = 1 << 7;
-
-#[inline(always)]
-fn word(segments: &Segments, at: u32) -> &AtomicU64 {
-    &segments.segment(at as usize >> SEGMENT_BITS)[at as usize & (SEGMENT - 1)]
-}
 
 /// Where a thread writes.
 pub(super) struct Cursor {

@@ -9,6 +9,7 @@
 use super::shared_log::{Cursor, SharedLog};
 use super::trace_log::TraceLog;
 use super::visit_log::Entry;
+use super::visit_memory::VisitMemory;
 use super::visited_set::VisitedSet;
 use crate::platform::sync::Mutex;
 use crate::platform::sync::atomic::{AtomicU64, Ordering};
@@ -128,11 +129,9 @@ fn swap(record: &AtomicU64, seen: StateRecord, then: StateRecord) -> bool {
     record.compare_exchange(seen.word(), then.word(), Ordering::SeqCst, Ordering::SeqCst).is_ok()
 }
 
-impl<T: Records> VisitedSet for Handle<'_, T> {
-    /// More than one thread alone would take, since each batch begins with something that all threads share.
-    const BATCH: usize = 256;
-    const NOTES_AHEAD: bool = true;
+impl<T: Records> VisitMemory for Handle<'_, T> {
     type Key = StateId;
+    const IS_EXACT: bool = true;
 
     #[inline(always)]
     fn key(pending: &Pending) -> StateId {
@@ -140,8 +139,14 @@ impl<T: Records> VisitedSet for Handle<'_, T> {
     }
 
     #[inline(always)]
-    fn load(&mut self, _visit: u32, id: StateId, out: &mut Vec<u8>) {
+    fn load(&mut self, id: StateId, out: &mut Vec<u8>) {
         self.shared.store.load(&mut self.local, id.0, out);
+    }
+
+    fn is_state(&mut self, state: StateId, bytes: &[u8]) -> bool {
+        let mut stored = Vec::new();
+        VisitMemory::load(self, state, &mut stored);
+        stored == bytes
     }
 
     #[inline(always)]
@@ -160,12 +165,7 @@ impl<T: Records> VisitedSet for Handle<'_, T> {
     }
 
     #[inline(always)]
-    fn insert(
-        &mut self,
-        bytes: &[u8],
-        batch: &mut [Pending],
-        _is_hashed: bool,
-    ) -> Result<(), StoreFull> {
+    fn insert(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {
         if self.no_parents.len() < batch.len() {
             self.no_parents.resize(batch.len(), 0);
         }
@@ -243,6 +243,26 @@ impl<T: Records> VisitedSet for Handle<'_, T> {
         }
     }
 
+    fn bytes(&self) -> usize {
+        self.shared.bytes()
+    }
+}
+
+impl<T: Records> VisitedSet for Handle<'_, T> {
+    type Memory = Self;
+    /// More than one thread alone would take, since each batch begins with something that all threads share.
+    const BATCH: usize = 256;
+
+    #[inline(always)]
+    fn memory(&self) -> &Self {
+        self
+    }
+
+    #[inline(always)]
+    fn memory_mut(&mut self) -> &mut Self {
+        self
+    }
+
     #[inline(always)]
     fn entry(&self, visit: u32) -> Entry {
         self.shared.log.entry(visit)
@@ -264,7 +284,11 @@ impl<T: Records> VisitedSet for Handle<'_, T> {
 }
 
 impl<T: Records> TraceLog for Handle<'_, T> {
-    type Key = StateId;
+    type Memory = Self;
+
+    fn memory(&mut self) -> &mut Self {
+        self
+    }
 
     fn visit(&self, number: u32) -> Entry {
         self.entry(number)
@@ -272,15 +296,5 @@ impl<T: Records> TraceLog for Handle<'_, T> {
 
     fn find(&self, state: StateId, mover: u16) -> Option<u32> {
         self.shared.log.find(state, mover)
-    }
-
-    fn was_mover(&self, state: StateId, process: ProcessId) -> bool {
-        self.has_mover(state, self.record(state), process)
-    }
-
-    fn is_state(&mut self, state: StateId, bytes: &[u8]) -> bool {
-        let mut stored = Vec::new();
-        self.shared.store.load(&mut self.local, state.0, &mut stored);
-        stored == bytes
     }
 }

@@ -215,17 +215,14 @@ impl<S: System + ?Sized, T: Store, A: StateAccess> DepthFirst<'_, '_, S, T, A> {
                 self.window.states.enter(at);
                 self.arrive(depth, false, Some(inserted.id))?;
             }
-            let poll = budget.poll(|| Progress {
+            budget.spend(|| Progress {
                 states: self.store.len() as u64,
                 transitions: self.store.len() as u64 + self.counters.matched,
                 depth: self.frames.len() as u64,
                 queue: self.frames.len() as u64,
                 memory: self.memory(),
                 ..Progress::default()
-            });
-            if let Some(stop) = poll {
-                return Err(Halt::Stop(stop));
-            }
+            })?;
         }
         Ok(())
     }

@@ -9,10 +9,10 @@
 use super::state_access::StateAccess;
 use crate::store::memory::pages;
 use crate::store::{Pending, StateId, Store, StoreFull};
+use preempt_core::System;
 use preempt_core::engine::{
     Answer, Difference, Request, Sink, SuccessorHeader, SuccessorList, Vector,
 };
-use preempt_core::{Outcome, ProcessId, Step, System};
 
 /// Successors that are not stored.
 const SKIPPED: u32 = SuccessorHeader::TRANSIENT | SuccessorHeader::BROKEN;
@@ -40,31 +40,16 @@ impl InPlace {
 }
 
 impl StateAccess for InPlace {
-    #[inline(always)]
-    fn headers(&self) -> &[SuccessorHeader] {
-        &self.successors.headers
-    }
+    type Piece = Difference;
 
     #[inline(always)]
-    fn step(&self, at: usize) -> (Step, Outcome) {
-        self.successors.step(at)
-    }
-
-    fn memory(&self) -> usize {
-        self.successors.memory()
+    fn list(&self) -> &SuccessorList<Difference> {
+        &self.successors
     }
 
     #[inline(always)]
-    fn truncate(&mut self, start: usize) {
-        self.successors.truncate(start);
-    }
-
-    fn forget_before(&mut self, start: usize) {
-        self.successors.forget_before(start);
-    }
-
-    fn retain(&mut self, start: usize, keep: impl Fn(ProcessId) -> bool) {
-        self.successors.retain(start, keep);
+    fn list_mut(&mut self) -> &mut SuccessorList<Difference> {
+        &mut self.successors
     }
 
     #[inline(always)]

@@ -6,16 +6,31 @@
 
 use crate::store::memory::pages;
 use crate::store::{Pending, StateId, Store, StoreFull};
-use preempt_core::engine::{Answer, Request, Sink, SuccessorHeader, Successors};
-use preempt_core::{Outcome, ProcessId, Step, System};
+use preempt_core::engine::{Answer, Request, Sink, SuccessorHeader, SuccessorList, Successors};
+use preempt_core::{Outcome, Step, System};
 
 /// Successors of the frames on a stack, and the state of the frame on top.
 pub(crate) trait StateAccess: Default {
+    /// What a successor consists of.
+    type Piece: Copy;
+
+    /// The successors.
+    fn list(&self) -> &SuccessorList<Self::Piece>;
+
+    /// The same, to be changed.
+    fn list_mut(&mut self) -> &mut SuccessorList<Self::Piece>;
+
     /// A header for each successor. Where they lie is not the search's business.
-    fn headers(&self) -> &[SuccessorHeader];
+    #[inline(always)]
+    fn headers(&self) -> &[SuccessorHeader] {
+        &self.list().headers
+    }
 
     /// The step to a successor, and how it went.
-    fn step(&self, at: usize) -> (Step, Outcome);
+    #[inline(always)]
+    fn step(&self, at: usize) -> (Step, Outcome) {
+        self.list().step(at)
+    }
 
     /// Has deterministic parts of indivisible sequences run in one go or not, if it can.
     #[inline(always)]
@@ -32,16 +47,15 @@ pub(crate) trait StateAccess: Default {
     fn each_inner(&self, _at: usize, _each: impl FnMut(Step)) {}
 
     /// Memory in use, in bytes.
-    fn memory(&self) -> usize;
+    fn memory(&self) -> usize {
+        self.list().memory()
+    }
 
     /// Forgets the successors from `start` on.
-    fn truncate(&mut self, start: usize);
-
-    /// Forgets the successors before `start`.
-    fn forget_before(&mut self, start: usize);
-
-    /// Of the successors from `start` on, keeps those by steps of some processes.
-    fn retain(&mut self, start: usize, keep: impl Fn(ProcessId) -> bool);
+    #[inline(always)]
+    fn truncate(&mut self, start: usize) {
+        self.list_mut().truncate(start);
+    }
 
     /// The state of the top frame.
     fn state(&self) -> &[u8];
@@ -103,14 +117,16 @@ pub(crate) struct Copies {
 }
 
 impl StateAccess for Copies {
+    type Piece = u8;
+
     #[inline(always)]
-    fn headers(&self) -> &[SuccessorHeader] {
-        &self.successors.headers
+    fn list(&self) -> &SuccessorList<u8> {
+        &self.successors
     }
 
     #[inline(always)]
-    fn step(&self, at: usize) -> (Step, Outcome) {
-        self.successors.step(at)
+    fn list_mut(&mut self) -> &mut SuccessorList<u8> {
+        &mut self.successors
     }
 
     #[inline(always)]
@@ -121,23 +137,6 @@ impl StateAccess for Copies {
     #[inline(always)]
     fn each_inner(&self, at: usize, each: impl FnMut(Step)) {
         self.successors.headers[at].inner(&self.successors.data).for_each(each);
-    }
-
-    fn memory(&self) -> usize {
-        self.successors.memory()
-    }
-
-    #[inline(always)]
-    fn truncate(&mut self, start: usize) {
-        self.successors.truncate(start);
-    }
-
-    fn forget_before(&mut self, start: usize) {
-        self.successors.forget_before(start);
-    }
-
-    fn retain(&mut self, start: usize, keep: impl Fn(ProcessId) -> bool) {
-        self.successors.retain(start, keep);
     }
 
     #[inline(always)]

@@ -145,7 +145,7 @@ impl<A: StateAccess> Window<A> {
             self.checkpoint(at, state);
         }
         let items = frames[middle].start as usize;
-        self.states.forget_before(items);
+        self.states.list_mut().forget_before(items);
         self.hashes.drain(..items);
         for frame in &mut frames[middle..] {
             frame.start -= items as u32;

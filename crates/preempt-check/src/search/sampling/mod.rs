@@ -1,22 +1,21 @@
 //! Searches that look at a part of the executions, and never conclude *holds* from it.
 //!
-//! 1. `random_walk.rs`: one random execution after the other ([MQ07] §4 compares with it).
-//! 2. `random_restarts.rs`: random executions that branch off from each other. Both are a [`Sampler`].
-//! 3. `depth_bounded.rs`: depth-first, a little deeper in every round (the same section).
-//! 4. `swarm.rs`: many different bounded searches side by side, each with a small lossy store ([HF] §6).
+//! 1. `random_executions.rs`: random executions, one after the other ([MQ07] §4 compares with it) or branching off from each
+//!    other. Both are a [`Sampler`].
+//! 2. `depth_bounded.rs`: depth-first, a little deeper in every round (the same section).
+//! 3. `swarm.rs`: many different bounded searches side by side, each with a small lossy store ([HF] §6).
 //!
 //! Invariant of the family: what is found is a real execution; what is not found says nothing, unless a round
 //! of depth bounding reached no limit.
 
 pub(crate) mod depth_bounded;
-mod random_restarts;
-pub(crate) mod random_walk;
+pub(crate) mod random_executions;
 pub(crate) mod swarm;
 
 use crate::options::Sampler;
 
 /// The searches that draw executions from a seed. The command line offers all of them by their names.
 pub const SAMPLERS: &[Sampler] = &[
-    random_walk::SAMPLER, //
-    random_restarts::SAMPLER,
+    random_executions::WALK, //
+    random_executions::RESTARTS,
 ];

@@ -6,11 +6,12 @@
 //! bitstate store that shares the memory with the others. Together they look at different corners of
 //! a space that is too large for any of them.
 
-use super::random_walk::Random;
+use super::random_executions::Random;
+use crate::property::leave_to_system;
 use crate::search::bounded::depth_first::depth_first;
 use crate::search::bounded::visited::Replicated;
 use crate::search::shared::workers::{Fewer, run_together, with_as_many_as_possible};
-use crate::store::{Bitstate, Inserted, StateId, Store, StoreFull, hash_with_seed};
+use crate::store::{Bitstate, hash_with_seed};
 use crate::{Budget, Covered, Finding, Options, Progress};
 use preempt_core::{
     Describe, Enabled, Fault, Independence, Outcome, ProcessId, Statistics, Step, Stop, System,
@@ -122,7 +123,7 @@ impl<S: System + ?Sized> Swarm<'_, S> {
         let bound = BOUNDS[number % BOUNDS.len()];
         let seed = self.seed.wrapping_add(number as u64);
         let shuffled = Shuffled { system: self.system, seed };
-        let mut store = Seeded::new(Bitstate::new(Bitstate::bits_for(self.table), 3), seed);
+        let mut store = Bitstate::with_seed(Bitstate::bits_for(self.table), 3, seed);
         let visited = Replicated::new(&mut store, bound);
         let finding = depth_first(&shuffled, visited, bound, self.options, budget);
         let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
@@ -152,57 +153,30 @@ fn add(total: &mut Statistics, one: &Statistics) {
     total.memory_bytes += one.memory_bytes;
 }
 
-/// A store with hash functions of its own.
-struct Seeded<T> {
-    store: T,
-    seed: u64,
-}
-
-impl<T> Seeded<T> {
-    fn new(store: T, seed: u64) -> Self {
-        Seeded { store, seed: seed | 1 << 63 }
-    }
-}
-
-impl<T: Store> Store for Seeded<T> {
-    fn hash(&self, state: &[u8]) -> u64 {
-        hash_with_seed(state, self.seed)
-    }
-    fn insert_hashed(&mut self, hash: u64, state: &[u8]) -> Result<Inserted, StoreFull> {
-        self.store.insert_hashed(hash, state)
-    }
-    fn lookup_hashed(&self, hash: u64, state: &[u8]) -> Option<StateId> {
-        self.store.lookup_hashed(hash, state)
-    }
-    fn load(&self, id: StateId, out: &mut Vec<u8>) -> bool {
-        self.store.load(id, out)
-    }
-    fn len(&self) -> usize {
-        self.store.len()
-    }
-    fn bytes(&self) -> usize {
-        self.store.bytes()
-    }
-    fn set_limit(&mut self, bytes: usize) {
-        self.store.set_limit(bytes);
-    }
-    fn is_exact(&self) -> bool {
-        false
-    }
-}
-
 /// A system whose processes are listed in another order, the same for the same state.
 struct Shuffled<'a, S: ?Sized> {
     system: &'a S,
     seed: u64,
 }
 
+impl<S: ?Sized> Shuffled<'_, S> {
+    fn inner<'v>(&self, state: &'v [u8]) -> &'v [u8] {
+        state
+    }
+}
+
 impl<S: System + ?Sized> System for Shuffled<'_, S> {
+    leave_to_system! {
+        fn process_count(state) -> usize;
+        fn is_transient(state) -> bool;
+        fn is_valid_end(state) -> bool;
+        fn depth_of(step: Step) -> u32;
+        fn transition_count() -> usize;
+        fn transitions_of(step: Step) -> (usize, Option<usize>);
+    }
+
     fn initial(&self, state: &mut Vec<u8>) -> Outcome {
         self.system.initial(state)
-    }
-    fn process_count(&self, state: &[u8]) -> usize {
-        self.system.process_count(state)
     }
     fn enabled(&self, state: &mut Vec<u8>, enabled: &mut Enabled) {
         self.system.enabled(state, enabled);
@@ -218,33 +192,14 @@ impl<S: System + ?Sized> System for Shuffled<'_, S> {
     fn apply(&self, state: &mut Vec<u8>, step: Step) -> Outcome {
         self.system.apply(state, step)
     }
-    fn is_transient(&self, state: &[u8]) -> bool {
-        self.system.is_transient(state)
-    }
-    fn depth_of(&self, step: Step) -> u32 {
-        self.system.depth_of(step)
-    }
-    fn transition_count(&self) -> usize {
-        self.system.transition_count()
-    }
-    fn transitions_of(&self, step: Step) -> (usize, Option<usize>) {
-        self.system.transitions_of(step)
-    }
-    fn is_valid_end(&self, state: &[u8]) -> bool {
-        self.system.is_valid_end(state)
-    }
 }
 
 impl<S: System + ?Sized> Independence for Shuffled<'_, S> {}
 
 impl<S: System + ?Sized> Describe for Shuffled<'_, S> {
-    fn unreached(&self, taken: &[bool]) -> Vec<Unreached> {
-        self.system.unreached(taken)
-    }
-    fn fault(&self, number: u32) -> Fault {
-        self.system.fault(number)
-    }
-    fn process_name(&self, state: &[u8], process: ProcessId) -> String {
-        self.system.process_name(state, process)
+    leave_to_system! {
+        fn unreached(taken: &[bool]) -> Vec<Unreached>;
+        fn fault(number: u32) -> Fault;
+        fn process_name(state, process: ProcessId) -> String;
     }
 }

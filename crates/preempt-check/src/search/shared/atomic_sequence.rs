@@ -19,7 +19,7 @@ pub fn last_mover(path: &[Step], before: Option<ProcessId>) -> Option<ProcessId>
 }
 
 /// What happened on the way.
-pub enum Event<'a> {
+pub(crate) enum Event<'a> {
     /// The last step of the path violated an assertion; its successor is reported as well.
     Violated(u32),
     /// The last step of the path could not be completed.
@@ -30,7 +30,7 @@ pub enum Event<'a> {
 
 /// Reusable buffers.
 #[derive(Default)]
-pub struct AtomicSequence {
+pub(crate) struct AtomicSequence {
     path: Vec<Step>,
     frames: Vec<Frame>,
     /// Buffers of frames that are not in use.
@@ -55,7 +55,7 @@ impl AtomicSequence {
     /// Takes `step` in `state`, and every way through the transient states behind it. `report` gets
     /// the steps so far and the event, and may end the walk by returning `false`; then so does
     /// this.
-    pub fn run<S: System + ?Sized>(
+    pub(crate) fn run<S: System + ?Sized>(
         &mut self,
         system: &S,
         state: &[u8],

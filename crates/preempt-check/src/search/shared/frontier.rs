@@ -1,5 +1,6 @@
 //! What a breadth-first search keeps beside the store: a queue, and links to predecessors.
 
+use super::states::States;
 use crate::store::Pending;
 use crate::store::memory::pages;
 use preempt_core::engine::SleepSet;
@@ -8,30 +9,16 @@ use preempt_core::engine::SleepSet;
 #[derive(Debug)]
 pub(crate) struct Frontier {
     used: bool,
-    present: Level,
-    next: Level,
+    present: States,
+    next: States,
     at: usize,
     /// How many states of the next level were popped ahead of their time.
     ahead: usize,
 }
 
-#[derive(Default, Debug)]
-struct Level {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
-}
-
-impl Level {
-    #[inline]
-    fn get(&self, at: usize) -> &[u8] {
-        let start = if at == 0 { 0 } else { self.ends[at - 1] };
-        &self.bytes[start..self.ends[at]]
-    }
-}
-
 impl Frontier {
     pub(crate) fn new(used: bool) -> Self {
-        Frontier { used, present: Level::default(), next: Level::default(), at: 0, ahead: 0 }
+        Frontier { used, present: States::default(), next: States::default(), at: 0, ahead: 0 }
     }
 
     pub(crate) fn is_used(&self) -> bool {
@@ -40,9 +27,7 @@ impl Frontier {
 
     pub(crate) fn push(&mut self, state: &[u8]) {
         if self.used {
-            pages::make_room(&mut self.next.bytes, state.len());
-            self.next.bytes.extend_from_slice(state);
-            pages::push(&mut self.next.ends, self.next.bytes.len());
+            self.next.push(state);
         }
     }
 
@@ -54,7 +39,7 @@ impl Frontier {
         }
         out.clear();
         // Behind the present level comes what is known of the next one.
-        match self.at < self.present.ends.len() {
+        match self.at < self.present.len() {
             true => {
                 out.extend_from_slice(self.present.get(self.at));
                 self.at += 1;
@@ -70,8 +55,7 @@ impl Frontier {
     /// Goes on to the next level.
     pub(crate) fn advance(&mut self) {
         std::mem::swap(&mut self.present, &mut self.next);
-        self.next.bytes.clear();
-        self.next.ends.clear();
+        self.next.clear();
         self.at = std::mem::take(&mut self.ahead);
     }
 
@@ -81,9 +65,7 @@ impl Frontier {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.present.bytes.len()
-            + self.next.bytes.len()
-            + (self.present.ends.len() + self.next.ends.len()) * 8
+        self.present.used() + self.next.used()
     }
 }
 

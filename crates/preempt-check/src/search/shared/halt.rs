@@ -18,6 +18,12 @@ pub(crate) enum Halt {
     Unsuited,
 }
 
+impl From<Stop> for Halt {
+    fn from(stop: Stop) -> Self {
+        Halt::Stop(stop)
+    }
+}
+
 impl From<StoreFull> for Halt {
     fn from(_: StoreFull) -> Self {
         Halt::Stop(Stop::Memory)

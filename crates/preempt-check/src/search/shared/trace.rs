@@ -4,12 +4,13 @@
 //! consecutive numbers, so a predecessor is found by expanding the level before. That costs at most
 //! the search once more, and only when there is something to report. Lossy stores come with links.
 
+use super::atomic_sequence::{AtomicSequence, Event};
 use super::expansion::{Expander, Watch};
 use super::frontier::Links;
 use super::statistics::Counters;
 use crate::store::{StateId, Store};
 use crate::{Counterexample, Options};
-use preempt_core::{Step, System};
+use preempt_core::{Enabled, ProcessId, Step, Switch, System, classify};
 
 /// Said where the way back was lost: only a lossy store can confuse two states on it.
 pub(crate) const LOST: &str = "a violation was found, but no execution that leads to it could be reconstructed from the lossy store";
@@ -42,6 +43,34 @@ pub(crate) fn through_levels<S: System + ?Sized, T: Store>(
     }
     pieces.reverse();
     Some(pieces.concat())
+}
+
+/// The first way by one step, with the indivisible sequence behind it, where `takes` says whether to try a step, by whether it
+/// preempts `last`, and `wanted` is asked of the steps and the state where they arrive.
+pub fn first_way<S: System + ?Sized>(
+    system: &S,
+    state: &[u8],
+    last: Option<ProcessId>,
+    takes: impl Fn(bool) -> bool,
+    mut wanted: impl FnMut(&[Step], &mut Vec<u8>) -> bool,
+) -> Option<Vec<Step>> {
+    let (mut state, mut enabled) = (state.to_vec(), Enabled::new());
+    system.enabled(&mut state, &mut enabled);
+    let mut sequence = AtomicSequence::default();
+    enabled.steps().iter().find_map(|step| {
+        let mut found = None;
+        if takes(classify(last, &enabled, step) == Switch::Preemption) {
+            sequence.run(system, &state, *step, &mut |path, event| {
+                if let Event::Arrived(arrived) = event
+                    && wanted(path, arrived)
+                {
+                    found = Some(path.to_vec());
+                }
+                found.is_none()
+            });
+        }
+        found
+    })
 }
 
 /// The steps of one expansion from a state to another.

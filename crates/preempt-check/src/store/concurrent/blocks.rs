@@ -10,7 +10,6 @@ use super::super::StoreFull;
 use super::segments::{SEGMENT, SEGMENT_BITS, Segments};
 use crate::platform::NUMBER_BLOCK as BLOCK;
 use crate::platform::sync::atomic::{AtomicUsize, Ordering};
-use crate::store::memory::pages;
 use crate::store::tree::packed::{bits_of, mask};
 
 /// The pairs.
@@ -70,9 +69,9 @@ impl Blocks {
             }
         };
         self.words.take(start >> SEGMENT_BITS).ok_or(StoreFull)?;
-        let about = self.blocks.take(block >> SEGMENT_BITS).ok_or(StoreFull)?;
+        let about = self.blocks.take_word(block).ok_or(StoreFull)?;
         let widths = u64::from(widths.left) << 8 | u64::from(widths.right);
-        about[block & (SEGMENT - 1)].store((start as u64) << 16 | widths, Ordering::Relaxed);
+        about.store((start as u64) << 16 | widths, Ordering::Relaxed);
         Ok(())
     }
 
@@ -80,9 +79,8 @@ impl Blocks {
     #[inline(always)]
     fn place(&self, number: u32) -> (usize, u32, u32, u32) {
         let block = number as usize / BLOCK;
-        let about = self.blocks.segment(block >> SEGMENT_BITS).get(block & (SEGMENT - 1));
         // A thread that only fetches a pair ahead may see its number before what is known of its block.
-        let about = about.map_or(0, |about| about.load(Ordering::Relaxed));
+        let about = self.blocks.load(block);
         let (left, right) = ((about >> 8) as u32 & 0xff, about as u32 & 0xff);
         let bit = number as usize % BLOCK * (left + right) as usize;
         ((about >> 16) as usize + bit / 64, bit as u32 % 64, left + right, right)
@@ -115,9 +113,7 @@ impl Blocks {
     /// Asks the processor to fetch a pair.
     #[inline(always)]
     pub(super) fn prefetch(&self, number: u32) {
-        let word = self.place(number).0;
-        let words = self.words.segment(word >> SEGMENT_BITS);
-        pages::fetch(words.as_ptr().wrapping_add(word & (SEGMENT - 1)));
+        self.words.prefetch(self.place(number).0);
     }
 }
 

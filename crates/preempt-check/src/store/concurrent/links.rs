@@ -62,24 +62,18 @@ impl Links {
     pub(super) fn add(&self, local: &mut LocalLinks, parent: Place, hash: u64) -> Place {
         let at = local.next;
         local.next += 1;
-        let word = &self.words.segment(at >> SEGMENT_BITS)[at & (SEGMENT - 1)];
+        let word = self.words.word(at);
         word.store(u64::from(tag(hash)) << 32 | u64::from(parent), Ordering::Relaxed);
         at as Place
     }
 
-    fn word(&self, place: Place) -> u64 {
-        let at = place as usize;
-        let words = self.words.segment(at >> SEGMENT_BITS);
-        words.get(at & (SEGMENT - 1)).map_or(0, |word| word.load(Ordering::Relaxed))
-    }
-
     pub(super) fn parent(&self, place: Place) -> Place {
-        self.word(place) as u32
+        self.words.load(place as usize) as u32
     }
 
     /// Whether a state with this hash can be the one at `place`.
     pub(super) fn agrees(&self, place: Place, hash: u64) -> bool {
-        (self.word(place) >> 32) as u32 == tag(hash)
+        (self.words.load(place as usize) >> 32) as u32 == tag(hash)
     }
 }
 

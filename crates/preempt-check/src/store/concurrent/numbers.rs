@@ -172,7 +172,7 @@ impl<const W: usize> Numbers<W> {
         (local, contention): (&mut LocalNumbers<W>, &mut Contention),
         (hash, key): (u64, [u64; W]),
         accept: impl Fn(u32) -> bool,
-        mut write: impl FnMut(u32) -> Result<(), StoreFull>,
+        write: impl Fn(u32) -> Result<(), StoreFull>,
     ) -> Result<Numbered, StoreFull> {
         let lines = Lines { segment: directory.segment(hash), hash };
         let last = lines.home() + FURTHEST;
@@ -231,7 +231,7 @@ impl<const W: usize> Numbers<W> {
         (local, contention): (&mut LocalNumbers<W>, &mut Contention),
         key: [u64; W],
         accept: impl Fn(u32) -> bool,
-        mut write: impl FnMut(u32) -> Result<(), StoreFull>,
+        write: impl Fn(u32) -> Result<(), StoreFull>,
     ) -> Result<Numbered, StoreFull> {
         let mut known = numbers.iter().map(|number| *number as u32);
         if let Some(number) = known.find(|number| self.key(*number) == key && accept(*number)) {

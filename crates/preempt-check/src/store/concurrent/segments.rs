@@ -4,7 +4,7 @@
 //! never written to takes no memory.
 
 use crate::platform::sync::OnceLock;
-use crate::platform::sync::atomic::AtomicU64;
+use crate::platform::sync::atomic::{AtomicU64, Ordering};
 use crate::platform::{MOST_SEGMENTS, Words, words};
 use crate::store::memory::pages;
 
@@ -34,6 +34,25 @@ impl Segments {
     /// A segment that will be written to; `None` beyond the last.
     pub(crate) fn take(&self, number: usize) -> Option<&[AtomicU64]> {
         Some(self.list.get(number)?.get_or_init(|| words(atomic_words(SEGMENT))))
+    }
+
+    /// A word of a segment that was taken.
+    #[inline(always)]
+    pub(crate) fn word(&self, at: usize) -> &AtomicU64 {
+        &self.segment(at >> SEGMENT_BITS)[at & (SEGMENT - 1)]
+    }
+
+    /// What a word holds, zero where it was never taken.
+    #[inline(always)]
+    pub(crate) fn load(&self, at: usize) -> u64 {
+        let word = self.segment(at >> SEGMENT_BITS).get(at & (SEGMENT - 1));
+        word.map_or(0, |word| word.load(Ordering::Relaxed))
+    }
+
+    /// A word that will be written to; `None` beyond the last.
+    #[inline(always)]
+    pub(crate) fn take_word(&self, at: usize) -> Option<&AtomicU64> {
+        self.take(at >> SEGMENT_BITS)?.get(at & (SEGMENT - 1))
     }
 
     /// Asks the processor to fetch a word, if it is there.

@@ -164,41 +164,24 @@ impl SharedTree {
         (key, class): (u64, u16),
         parent: Place,
     ) -> Result<Inserted, StoreFull> {
-        let hash = pairs::hash(key);
-        loop {
-            let index = &indexes.get().roots;
-            let accept = |number| part::<4>(&self.classes, number) == u64::from(class);
-            let write = |number| {
-                match &self.records {
-                    // A store with records needs no predecessors.
-                    Some(records) => {
-                        records.take(number as usize >> SEGMENT_BITS).ok_or(StoreFull)?;
-                    }
-                    None => take_part::<2>(&self.parents, number, u64::from(parent))?,
+        let accept = |number| part::<4>(&self.classes, number) == u64::from(class);
+        let write = |number| {
+            match &self.records {
+                // A store with records needs no predecessors.
+                Some(records) => {
+                    records.take(number as usize >> SEGMENT_BITS).ok_or(StoreFull)?;
                 }
-                if class != 0 || part::<4>(&self.classes, number) != 0 {
-                    take_part::<4>(&self.classes, number, u64::from(class))?;
-                }
-                Ok(())
-            };
-            let mine = (&mut *local, &mut *contention);
-            let mut numbered = self.roots.number(index, mine, (hash, [key]), accept, write)?;
-            if let Numbered::Crowded(crowded) = numbered {
-                let room = indexes.make_room(&self.roots, ROOTS, crowded, contention)?;
-                let Room::Attic(mut attic) = room else { continue };
-                let like = attic.entry((hash >> 32) as u32).or_default();
-                let mine = (&mut *local, &mut *contention);
-                let result = self.roots.number_in_attic(like, mine, [key], accept, write);
-                drop(attic);
-                indexes.read_again();
-                numbered = result?;
+                None => take_part::<2>(&self.parents, number, u64::from(parent))?,
             }
-            return match numbered {
-                Numbered::Known(number) => Ok(Inserted { id: StateId(number), new: false }),
-                Numbered::New(number) => Ok(Inserted { id: StateId(number), new: true }),
-                Numbered::Crowded(_) => continue,
-            };
-        }
+            if class != 0 || part::<4>(&self.classes, number) != 0 {
+                take_part::<4>(&self.classes, number, u64::from(class))?;
+            }
+            Ok(())
+        };
+        let key = (pairs::hash(key), [key]);
+        let (number, new) =
+            indexes.add(&self.roots, ROOTS, (local, contention), key, accept, write)?;
+        Ok(Inserted { id: StateId(number), new })
     }
 
     /// Inserts states of one length, level by level, so that the lookups of one level overlap.
@@ -319,23 +302,41 @@ impl<'a> Guard<'a> {
         if let Some(number) = set.recent(local, hash, key) {
             return Ok(number);
         }
+        let mine = (&mut *local, contention);
+        let (number, _) = self.add(set, access, mine, (hash, key), |_| true, |_| Ok(()))?;
+        set.remember(local, hash, key, number);
+        Ok(number)
+    }
+
+    /// The number of a key, which is added if it is not known, and whether it was; see [`Numbers::number`].
+    #[inline(always)]
+    fn add<const W: usize>(
+        &mut self,
+        set: &'a Numbers<W>,
+        access: Access,
+        (local, contention): (&mut LocalNumbers<W>, &mut Contention),
+        (hash, key): (u64, [u64; W]),
+        accept: impl Fn(u32) -> bool,
+        write: impl Fn(u32) -> Result<(), StoreFull>,
+    ) -> Result<(u32, bool), StoreFull> {
         loop {
             let index = access.0(self.get());
             let mine = (&mut *local, &mut *contention);
-            let mut numbered = set.number(index, mine, (hash, key), |_| true, |_| Ok(()))?;
+            let mut numbered = set.number(index, mine, (hash, key), &accept, &write)?;
             if let Numbered::Crowded(crowded) = numbered {
                 let room = self.make_room(set, access, crowded, contention)?;
                 let Room::Attic(mut attic) = room else { continue };
                 let like = attic.entry((hash >> 32) as u32).or_default();
                 let mine = (&mut *local, &mut *contention);
-                let result = set.number_in_attic(like, mine, key, |_| true, |_| Ok(()));
+                let result = set.number_in_attic(like, mine, key, &accept, &write);
                 drop(attic);
                 self.read_again();
                 numbered = result?;
             }
-            if let Numbered::Known(number) | Numbered::New(number) = numbered {
-                set.remember(local, hash, key, number);
-                return Ok(number);
+            match numbered {
+                Numbered::Known(number) => return Ok((number, false)),
+                Numbered::New(number) => return Ok((number, true)),
+                Numbered::Crowded(_) => {}
             }
         }
     }
@@ -498,7 +499,7 @@ impl Records for SharedTree {
     #[inline(always)]
     fn record(&self, place: Place) -> &AtomicU64 {
         let records = self.records.as_ref().expect("a search that asks has asked for records");
-        &records.segment(place as usize >> SEGMENT_BITS)[place as usize & (SEGMENT - 1)]
+        records.word(place as usize)
     }
 
     #[inline(always)]
@@ -517,8 +518,7 @@ fn pair_hash([key]: [u64; 1]) -> u64 {
 #[inline(always)]
 fn part<const N: usize>(segments: &Segments, place: Place) -> u64 {
     let (at, shift) = (place as usize / N, place as usize % N * (64 / N));
-    let word = segments.segment(at >> SEGMENT_BITS).get(at & (SEGMENT - 1));
-    word.map_or(0, |word| word.load(Ordering::Relaxed) >> shift & (u64::MAX >> (64 - 64 / N)))
+    segments.load(at) >> shift & (u64::MAX >> (64 - 64 / N))
 }
 
 /// Replaces the number at `place` by another one. Threads have neighbouring places in blocks, so that no other writes to

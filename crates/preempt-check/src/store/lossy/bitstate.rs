@@ -9,6 +9,7 @@
 //! chosen at random, so (set bits / 512)^k of that line is the chance that a state arriving now
 //! would have been missed.
 
+use crate::store::hash::{SEED, hash_with_seed};
 use crate::store::memory::lines::Lines;
 use crate::store::{Inserted, StateId, Store, StoreFull};
 
@@ -17,6 +18,7 @@ use crate::store::{Inserted, StateId, Store, StoreFull};
 pub struct Bitstate {
     lines: Lines<u64, 8>,
     hashes: u32,
+    seed: u64,
     count: usize,
     expected_misses: f64,
 }
@@ -30,9 +32,15 @@ impl Bitstate {
         Bitstate {
             lines: Lines::zeroed(1 << (bits.clamp(9, 48) - 9)),
             hashes: hashes.clamp(1, 16),
+            seed: SEED,
             count: 0,
             expected_misses: 0.0,
         }
+    }
+
+    /// The same with hash functions of its own: so that several such stores miss different states.
+    pub(crate) fn with_seed(bits: u32, hashes: u32, seed: u64) -> Self {
+        Bitstate { seed: seed | 1 << 63, ..Bitstate::new(bits, hashes) }
     }
 
     /// The largest field, as log2 of its bits, that fits into `bytes` of memory.
@@ -75,6 +83,11 @@ pub(in crate::store) fn bits_of(hash: u64, hashes: u32, mut visit: impl FnMut(us
 }
 
 impl Store for Bitstate {
+    #[inline]
+    fn hash(&self, state: &[u8]) -> u64 {
+        hash_with_seed(state, self.seed)
+    }
+
     #[inline]
     fn insert_hashed(&mut self, hash: u64, _state: &[u8]) -> Result<Inserted, StoreFull> {
         let at = self.line(hash);

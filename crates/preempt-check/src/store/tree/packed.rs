@@ -9,9 +9,13 @@
 //! the last.
 
 use crate::store::memory::pages;
+use crate::store::tree::pairs::{self, Keys, Numbered};
 
 /// Pairs of a chunk; a multiple of 64, so that chunks begin with a word.
 const CHUNK: usize = 1 << 12;
+
+/// A set of pairs.
+pub(crate) type Pairs = Numbered<Packed>;
 
 /// A list of pairs of 32-bit numbers, as `left << 32 | right`.
 #[derive(Default, Debug)]
@@ -71,47 +75,6 @@ impl Packed {
         Packed { words: vec![0; 2], count, chunks, ..Packed::default() }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.count
-    }
-
-    /// Memory in use, in bytes.
-    #[inline(always)]
-    pub(crate) fn bytes(&self) -> usize {
-        // Capacity beyond the length is address space that was never touched.
-        (self.words.len() + self.chunks.len()) * 8
-    }
-
-    /// The pair with this number.
-    #[inline(always)]
-    pub(crate) fn get(&self, number: usize) -> u64 {
-        self.read(self.chunks[number / CHUNK], number)
-    }
-
-    /// Asks the processor to fetch the pair with this number.
-    #[inline(always)]
-    pub(crate) fn prefetch(&self, number: usize) {
-        if let Some(chunk) = self.chunks.get(number / CHUNK) {
-            pages::prefetch(&self.words, chunk.place(number).0);
-        }
-    }
-
-    /// Appends a pair.
-    #[inline(always)]
-    pub(crate) fn push(&mut self, pair: u64) {
-        if self.count.is_multiple_of(CHUNK) {
-            self.begin_chunk();
-        }
-        let (left, right) = (pair >> 32, pair & mask(32));
-        if left > mask(self.last.left()) || right > mask(self.last.right()) {
-            self.widen(bits_of(left), bits_of(right));
-        }
-        let chunk = self.last;
-        self.make_room(self.count % CHUNK + 1);
-        self.write(chunk, self.count, left << chunk.right() | right);
-        self.count += 1;
-    }
-
     #[cold]
     fn begin_chunk(&mut self) {
         // The word behind the chunk before is the first of this one.
@@ -166,6 +129,52 @@ impl Packed {
         *low = *low & !(mask << shift) | value << shift;
         let high = &mut self.words[word + 1];
         *high = *high & !(mask >> 1 >> (63 - shift)) | value >> 1 >> (63 - shift);
+    }
+}
+
+impl Keys for Packed {
+    type Key = u64;
+
+    fn len(&self) -> usize {
+        self.count
+    }
+
+    #[inline(always)]
+    fn bytes(&self) -> usize {
+        // Capacity beyond the length is address space that was never touched.
+        (self.words.len() + self.chunks.len()) * 8
+    }
+
+    #[inline(always)]
+    fn get(&self, number: usize) -> u64 {
+        self.read(self.chunks[number / CHUNK], number)
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, number: usize) {
+        if let Some(chunk) = self.chunks.get(number / CHUNK) {
+            pages::prefetch(&self.words, chunk.place(number).0);
+        }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, pair: u64) {
+        if self.count.is_multiple_of(CHUNK) {
+            self.begin_chunk();
+        }
+        let (left, right) = (pair >> 32, pair & mask(32));
+        if left > mask(self.last.left()) || right > mask(self.last.right()) {
+            self.widen(bits_of(left), bits_of(right));
+        }
+        let chunk = self.last;
+        self.make_room(self.count % CHUNK + 1);
+        self.write(chunk, self.count, left << chunk.right() | right);
+        self.count += 1;
+    }
+
+    #[inline(always)]
+    fn hash(key: u64) -> u64 {
+        pairs::hash(key)
     }
 }
 

@@ -14,7 +14,6 @@
 use crate::store::StoreFull;
 use crate::store::memory::pages;
 use crate::store::tree::lined::{LINE, Lined, used};
-use crate::store::tree::packed::Packed;
 
 /// A list of keys.
 pub(crate) trait Keys: Default {
@@ -28,41 +27,6 @@ pub(crate) trait Keys: Default {
     fn prefetch(&self, number: usize);
     fn hash(key: Self::Key) -> u64;
 }
-
-impl Keys for Packed {
-    type Key = u64;
-
-    fn len(&self) -> usize {
-        Packed::len(self)
-    }
-
-    fn bytes(&self) -> usize {
-        Packed::bytes(self)
-    }
-
-    #[inline(always)]
-    fn get(&self, number: usize) -> u64 {
-        Packed::get(self, number)
-    }
-
-    #[inline(always)]
-    fn push(&mut self, key: u64) {
-        Packed::push(self, key);
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, number: usize) {
-        Packed::prefetch(self, number);
-    }
-
-    #[inline(always)]
-    fn hash(key: u64) -> u64 {
-        hash(key)
-    }
-}
-
-/// A set of pairs.
-pub(crate) type Pairs = Numbered<Packed>;
 
 /// A set of keys numbered 0, 1, 2, …
 #[derive(Debug)]
@@ -367,7 +331,8 @@ mod tests {
     #[test]
     fn grows_in_steps_and_loses_nothing() {
         let scattered = |n: u64| (n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20) % 300_000;
-        let set = agrees_with_a_map::<Packed>((0..500_000).map(scattered));
+        let set =
+            agrees_with_a_map::<crate::store::tree::packed::Packed>((0..500_000).map(scattered));
         assert!(set.index.count() > 8 * SMALL_LINES && set.moves > set.len());
         let quad = |n: u64| [scattered(n) % 70_000, scattered(n) % 3];
         agrees_with_a_map::<Quads>((0..300_000).map(quad));

@@ -2,7 +2,8 @@
 
 use crate::store::StoreFull;
 use crate::store::tree::nodes::{AddNodes, Nodes, pair_key, push_words, root_key};
-use crate::store::tree::pairs::{self, Keys, Numbered, Pairs};
+use crate::store::tree::packed::Pairs;
+use crate::store::tree::pairs::{self, Keys, Numbered};
 use crate::store::tree::quads::{self, Quad, Quads};
 use crate::store::tree::tree_shape::{Pairing, word_count};
 

@@ -2,8 +2,8 @@
 //!
 //! A list of all roots in the order of their numbers, and an index over it: nine or ten bytes each.
 
-use crate::store::tree::packed::Packed;
-use crate::store::tree::pairs::{self, Pairs};
+use crate::store::tree::packed::{Packed, Pairs};
+use crate::store::tree::pairs::{self, Keys};
 use crate::store::{Inserted, StateId, StoreFull};
 
 /// Without so much memory no further root is accepted.

@@ -6,7 +6,8 @@ use crate::search::iterative::outgoing::{Edge, When};
 use crate::search::iterative::visit_log::{
     Entry, MERGED, MOVER_WAS_DEFERRED, NOBODY, REVISIT, TRANSPARENT, packed,
 };
-use crate::search::iterative::visited_set::VisitedSet;
+use crate::search::iterative::visit_memory::VisitMemory;
+use crate::search::iterative::visited_set::{Key, VisitedSet};
 use crate::search::shared::halt::Halt;
 use crate::store::Pending;
 use crate::store::memory::pages;
@@ -47,7 +48,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
         let before = || self.visited.entry(edge.visit).mover();
         let mover = label.unwrap_or_else(|| edge.mover().or_else(before));
         let state = match self.reduce {
-            false => V::key(&self.expander.arrivals[arrival]),
+            false => V::Memory::key(&self.expander.arrivals[arrival]),
             true => self.stored(edge, arrival)?,
         };
         let by = match edge.process {
@@ -80,12 +81,12 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
     #[inline(always)]
     fn arrive(
         &mut self,
-        mut entry: Entry<V::Key>,
+        mut entry: Entry<Key<V>>,
         when: When,
         arrival: usize,
     ) -> Result<bool, Halt> {
         let count = self.bucket + u32::from(when == When::Later);
-        let (visit, record) = self.visited.visit(entry.state, count, entry.mover());
+        let (visit, record) = self.visited.memory_mut().visit(entry.state, count, entry.mover());
         match visit {
             Visit::Covered => return Ok(!record.is_expanded()),
             Visit::First => {}
@@ -114,7 +115,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
     #[inline(always)]
     pub(super) fn enter<'s>(
         &mut self,
-        entry: Entry<V::Key>,
+        entry: Entry<Key<V>>,
         bytes: impl FnOnce() -> &'s [u8],
     ) -> Result<(), Halt> {
         self.count(&entry);
@@ -122,7 +123,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
     }
 
     #[inline(always)]
-    fn count(&mut self, entry: &Entry<V::Key>) {
+    fn count(&mut self, entry: &Entry<Key<V>>) {
         match entry.is(REVISIT) {
             true => self.revisits += 1,
             false => self.states += 1,

@@ -4,7 +4,8 @@ use super::{Bucketed, CurrentVisit, DeferredVisit, Movers, Others, when};
 use crate::search::bounded::least_preemptions::StateRecord;
 use crate::search::iterative::outgoing::When;
 use crate::search::iterative::visit_log::{Entry, MERGED, REVISIT};
-use crate::search::iterative::visited_set::VisitedSet;
+use crate::search::iterative::visit_memory::VisitMemory;
+use crate::search::iterative::visited_set::{Key, VisitedSet};
 use crate::search::shared::halt::Halt;
 use crate::search::shared::visit_rule::Turn;
 use crate::store::memory::pages;
@@ -20,7 +21,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
         }
         let tail = self.begin(visit, entry.state);
         loop {
-            let record = self.visited.record(entry.state);
+            let record = self.visited.memory().record(entry.state);
             let (steps, current) = self.expand_for(entry, record)?;
             let counters = &mut self.outgoing.counters;
             counters.state_bytes = counters.state_bytes.max(self.state.len());
@@ -44,11 +45,11 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
             let then = if is_early { then } else { then.expanded() };
             let wide = self.outgoing.moves_wide();
             if wide {
-                self.visited.hold_wide_movers();
+                self.visited.memory_mut().hold_wide_movers();
             }
-            if !self.visited.claim(entry.state, record, then) {
+            if !self.visited.memory_mut().claim(entry.state, record, then) {
                 // Another thread has come to the state in between: look again.
-                self.visited.release_wide_movers();
+                self.visited.memory_mut().release_wide_movers();
                 self.expander.arrivals.truncate(tail.1);
                 self.outgoing.retreat(tail.0, tail.1);
                 continue;
@@ -57,13 +58,12 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
                 rest == Some(When::Now) || current.movers == Movers::CanMove(Others::Blocked);
             let all_go_now = is_uniform && record.has_movers(current.merged);
             if !all_go_now {
-                let visited = &self.visited;
+                let memory = self.visited.memory();
                 let known = (entry, record);
-                self.outgoing
-                    .decide(tail.0, |process| when(visited, known, current, rest, process));
+                self.outgoing.decide(tail.0, |process| when(memory, known, current, rest, process));
             }
             if wide {
-                self.visited.release_wide_movers();
+                self.visited.memory_mut().release_wide_movers();
             }
             if !leaves_rest {
                 self.count_put_off(visit, record, current, rest);
@@ -83,8 +83,9 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
     pub(super) fn look_at_others(&mut self, deferred: DeferredVisit) -> Result<(), Halt> {
         let entry = self.visited.entry(deferred.visit);
         // No visit arrives at the lowest count of the state any more.
-        let record = self.visited.record(entry.state);
-        if record.all_run() || !self.visited.claim(entry.state, record, record.freed()) {
+        let record = self.visited.memory().record(entry.state);
+        if record.all_run() || !self.visited.memory_mut().claim(entry.state, record, record.freed())
+        {
             return Ok(());
         }
         let tail = self.begin(deferred.visit, entry.state);
@@ -97,8 +98,8 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
             false => None,
         };
         let current = CurrentVisit { mover: None, merged: 0, movers: Movers::WentOn };
-        let (visited, known) = (&self.visited, (entry, record));
-        let has_turn = |process| when(visited, known, current, Some(When::Now), process);
+        let (memory, known) = (self.visited.memory(), (entry, record));
+        let has_turn = |process| when(memory, known, current, Some(When::Now), process);
         if steps.is_none() || (steps == Some(0) && deferred.others == Others::CanMove) {
             self.enabled.clear();
             system.enabled(&mut self.state, &mut self.enabled);
@@ -120,7 +121,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
 
     /// Loads a state to expand it; says where its edges and arrivals will begin.
     #[inline(always)]
-    pub(super) fn begin(&mut self, visit: u32, state: V::Key) -> (usize, usize) {
+    pub(super) fn begin(&mut self, visit: u32, state: Key<V>) -> (usize, usize) {
         self.looked_at += 1;
         self.visited.load_parent(visit, state, &mut self.state);
         self.outgoing.begin(visit);
@@ -129,10 +130,14 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
 
     /// Where the store makes use of the state before: hashes the arrivals from `first` on.
     #[inline(always)]
-    pub(super) fn hash_near(&mut self, state: V::Key, first: usize) -> Result<(), Halt> {
-        if self.visited.hashes_near() {
+    pub(super) fn hash_near(&mut self, state: Key<V>, first: usize) -> Result<(), Halt> {
+        if self.visited.memory().hashes_near() {
             let bytes = &self.expander.successors.data;
-            self.visited.hash_successors(state, bytes, &mut self.expander.arrivals[first..])?;
+            self.visited.memory_mut().hash_successors(
+                state,
+                bytes,
+                &mut self.expander.arrivals[first..],
+            )?;
         }
         Ok(())
     }
@@ -185,7 +190,7 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
     /// and what is known of the last movers.
     pub(super) fn expand_for(
         &mut self,
-        entry: Entry<V::Key>,
+        entry: Entry<Key<V>>,
         record: StateRecord,
     ) -> Result<(usize, CurrentVisit), Halt> {
         let is_first = !self.reduce && !entry.is(REVISIT);

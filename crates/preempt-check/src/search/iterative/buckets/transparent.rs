@@ -8,11 +8,12 @@
 //! Invariant: a transparent step is taken alone only if one of its successors has a visit that is expanded
 //! later than this one, so no process is put off for ever.
 
-use super::{Bucketed, CurrentVisit, Movers, Task, when};
+use super::{Bucketed, CurrentVisit, Movers, Task, insert, when};
 use crate::search::bounded::least_preemptions::StateRecord;
 use crate::search::iterative::outgoing::{Edge, When};
 use crate::search::iterative::visit_log::Entry;
-use crate::search::iterative::visited_set::VisitedSet;
+use crate::search::iterative::visit_memory::VisitMemory;
+use crate::search::iterative::visited_set::{Key, VisitedSet};
 use crate::search::shared::halt::Halt;
 use crate::store::Pending;
 use preempt_core::{Locality, ProcessId, System};
@@ -44,12 +45,12 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
             }
         }
         if self.outgoing.has_wide_edges(task.outgoing) {
-            self.visited.hold_wide_movers();
+            self.visited.memory_mut().hold_wide_movers();
         }
         let (record, rest) = loop {
-            let record = self.visited.record(entry.state);
+            let record = self.visited.memory().record(entry.state);
             let (then, rest) = self.put_off(record, task.current);
-            if self.visited.claim(entry.state, record, then) {
+            if self.visited.memory_mut().claim(entry.state, record, then) {
                 break (record, rest);
             }
         };
@@ -57,25 +58,26 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
         let result = (task.outgoing.0..task.outgoing.1).try_for_each(|at| {
             let mut edge = self.outgoing.list[at as usize];
             let known = (entry, record);
-            if let Some(when) = when(&self.visited, known, task.current, rest, edge.process) {
+            if let Some(when) = when(self.visited.memory(), known, task.current, rest, edge.process)
+            {
                 edge.when = when;
                 self.follow(edge, None)?;
             }
             Ok(())
         });
-        self.visited.release_wide_movers();
+        self.visited.memory_mut().release_wide_movers();
         result
     }
 
     /// Changes the record of a state; gives what it was before.
     fn change_record(
         &mut self,
-        state: V::Key,
+        state: Key<V>,
         change: impl Fn(StateRecord) -> StateRecord,
     ) -> StateRecord {
         loop {
-            let record = self.visited.record(state);
-            if self.visited.claim(state, record, change(record)) {
+            let record = self.visited.memory().record(state);
+            if self.visited.memory_mut().claim(state, record, change(record)) {
                 return record;
             }
         }
@@ -104,18 +106,19 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
     }
 
     /// With reduction, wants those arrivals from `first` on stored that are certain to be needed.
-    fn want_some(&mut self, entry: Entry<V::Key>, first: usize, current: CurrentVisit) {
+    fn want_some(&mut self, entry: Entry<Key<V>>, first: usize, current: CurrentVisit) {
         let (alone, rest) = match current.movers {
             Movers::WentOn => (None, true),
             Movers::Stuck => (self.find_transparent(first), true),
             Movers::CanMove(_) => (self.find_transparent(first), self.looks_ahead()),
         };
         let rest = rest.then_some(When::Now);
-        let record = self.visited.record(entry.state);
+        let record = self.visited.memory().record(entry.state);
         for edge in &mut self.outgoing.list[first..] {
             let wanted = match alone {
                 Some(alone) => edge.process == alone,
-                None => when(&self.visited, (entry, record), current, rest, edge.process).is_some(),
+                None => when(self.visited.memory(), (entry, record), current, rest, edge.process)
+                    .is_some(),
             };
             if wanted && let Some(arrival) = edge.arrival() {
                 let arrival = self.expander.arrivals[arrival];
@@ -149,13 +152,13 @@ impl<S: System + ?Sized, V: VisitedSet> Bucketed<'_, S, V> {
     }
 
     /// With reduction: the number of the state where a way arrives, which is stored if it is not yet.
-    pub(super) fn stored(&mut self, edge: Edge, arrival: usize) -> Result<V::Key, Halt> {
+    pub(super) fn stored(&mut self, edge: Edge, arrival: usize) -> Result<Key<V>, Halt> {
         if let Some(pending) = edge.pending() {
-            return Ok(V::key(&self.pending[pending]));
+            return Ok(V::Memory::key(&self.pending[pending]));
         }
         let Pending { start, end, .. } = self.expander.arrivals[arrival];
         let mut batch = [Pending::new(0, start, end)];
-        self.visited.insert(&self.expander.successors.data, &mut batch, false)?;
-        Ok(V::key(&batch[0]))
+        insert(self.visited.memory_mut(), &self.expander.successors.data, &mut batch, false)?;
+        Ok(V::Memory::key(&batch[0]))
     }
 }

@@ -13,6 +13,14 @@ pub(super) enum Item {
     Others(u32),
 }
 
+impl Item {
+    /// The visit that it is about.
+    pub(super) fn number(self) -> u32 {
+        let (Item::Visit(number) | Item::Others(number)) = self;
+        number
+    }
+}
+
 /// Visits that one thread hands to another.
 pub(super) struct Chunk {
     /// Their count; none for those at which others get their turn.

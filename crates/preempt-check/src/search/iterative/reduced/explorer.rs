@@ -7,9 +7,10 @@
 //! Invariant: what is chosen depends on the state, the visit and what was learned, never on how much was
 //! looked at.
 
+use super::agenda::Item;
 use super::mistake::{Mistake, makes};
 use super::outgoing::{Edge, Outgoing, Target};
-use super::shard::VisitOrigin;
+use super::shard::{Visit, VisitOrigin};
 use crate::Options;
 use crate::reduce::{Ahead, Signalled};
 use crate::search::shared::expansion::Expander;
@@ -46,6 +47,13 @@ pub(super) struct CurrentVisit {
     pub(super) number: u32,
     pub(super) count: u16,
     pub(super) mover: Option<ProcessId>,
+}
+
+impl CurrentVisit {
+    /// The visit with this number.
+    pub(super) fn of(number: u32, visit: Visit) -> Self {
+        CurrentVisit { number, count: visit.count, mover: visit.mover() }
+    }
 }
 
 /// The last mover where an edge leads.
@@ -105,12 +113,21 @@ impl<'a, S: System + ?Sized> Explorer<'a, S> {
         counters.state_bytes = counters.state_bytes.max(self.state.len());
     }
 
-    /// Deals with a visit to `self.state`.
-    pub(super) fn expand(
+    /// Does what is to be done at a visit to `self.state`.
+    pub(super) fn deal_with(
         &mut self,
+        item: Item,
         at: CurrentVisit,
         visits: &mut impl Visits,
     ) -> Result<(), Halt> {
+        match item {
+            Item::Visit(_) => self.expand(at, visits),
+            Item::Others(_) => self.expand_others(at, visits),
+        }
+    }
+
+    /// Deals with a visit to `self.state`.
+    fn expand(&mut self, at: CurrentVisit, visits: &mut impl Visits) -> Result<(), Halt> {
         self.enter();
         if self.run_local(at, visits)? {
             return Ok(());
@@ -160,11 +177,7 @@ impl<'a, S: System + ?Sized> Explorer<'a, S> {
     }
 
     /// Runs, at one preemption more, the processes that had to wait at a visit to `self.state`.
-    pub(super) fn expand_others(
-        &mut self,
-        at: CurrentVisit,
-        visits: &mut impl Visits,
-    ) -> Result<(), Halt> {
+    fn expand_others(&mut self, at: CurrentVisit, visits: &mut impl Visits) -> Result<(), Halt> {
         self.enter();
         self.look_at_all()?;
         self.hash_all(visits);

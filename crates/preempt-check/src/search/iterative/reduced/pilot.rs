@@ -5,6 +5,7 @@
 //!
 //! Invariant: a layer is counted only when all visits of the layer before were expanded.
 
+use super::agenda::Item;
 use super::explorer::{CurrentVisit, Explorer, Visits};
 use super::shard::{ArrivalOutcome, Shard, VisitOrigin};
 use crate::reduce::Signalled;
@@ -80,17 +81,10 @@ pub(crate) fn pilot<S: System + ?Sized>(
     };
     let mut layers = visits.layers;
     if let (false, Some(item)) = (is_complete, visits.queue.front()) {
-        layers.truncate(visits.depths[item.number as usize] as usize + 1);
+        layers.truncate(visits.depths[item.number() as usize] as usize + 1);
     }
     let ran_ahead = explorer.runs > 0;
     Ok(Pilot { signalled: explorer.ahead.signalled, ran_ahead, layers, is_complete })
-}
-
-/// A visit to expand, or one whose waiting processes get their turn.
-#[derive(Clone, Copy)]
-struct Item {
-    number: u32,
-    others: bool,
 }
 
 struct Layers<'s, T> {
@@ -124,28 +118,15 @@ impl<T: Store> Layers<'_, T> {
             }
             let memory = self.shard.bytes() + explorer.bytes();
             let progress = Progress { states: self.shard.states, memory, ..Progress::default() };
-            if let Some(stop) = budget.poll(|| progress) {
-                return Err(Halt::Stop(stop));
-            }
+            budget.spend(|| progress)?;
             let next = match self.order {
                 Order::Deep => self.queue.pop_back(),
                 Order::Layers => self.queue.pop_front(),
             };
             let Some(item) = next else { break };
-            let visit = self.shard.log[item.number as usize];
-            let needed = match item.others {
-                false => self.shard.visited.begin(visit.state, visit.count.into(), visit.mover()),
-                true => self.shard.is_current(item.number),
-            };
-            if !needed {
-                continue;
-            }
-            self.shard.store.load(visit.state, &mut explorer.state);
-            let at = CurrentVisit { number: item.number, count: visit.count, mover: visit.mover() };
-            match item.others {
-                false => explorer.expand(at, self)?,
-                true => explorer.expand_others(at, self)?,
-            }
+            let number = item.number();
+            let Some(visit) = self.shard.begin(item, number, &mut explorer.state) else { continue };
+            explorer.deal_with(item, CurrentVisit::of(number, visit), self)?;
         }
         Ok(true)
     }
@@ -166,7 +147,7 @@ impl<T: Store> Visits for Layers<'_, T> {
                 self.layers.resize(depth as usize + 1, 0);
             }
             self.layers[depth as usize] += self.shard.states - before;
-            self.queue.push_back(Item { number, others: false });
+            self.queue.push_back(Item::Visit(number));
         }
         Ok(became != ArrivalOutcome::Closed)
     }
@@ -178,7 +159,7 @@ impl<T: Store> Visits for Layers<'_, T> {
 
     fn wait(&mut self, at: CurrentVisit) {
         if u32::from(at.count) < self.last {
-            self.queue.push_back(Item { number: at.number, others: true });
+            self.queue.push_back(Item::Others(at.number));
         }
     }
 

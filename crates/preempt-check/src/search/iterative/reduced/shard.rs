@@ -2,6 +2,7 @@
 //!
 //! Invariant: a visit lies behind its parent in time, so that following parents ends at the initial state.
 
+use super::agenda::Item;
 use super::visited::{Arrival, MOST_MOVERS, Visited};
 use crate::search::shared::halt::Halt;
 use crate::store::{StateId, Store};
@@ -112,6 +113,20 @@ impl<'s, T: Store> Shard<'s, T> {
         let mover = small.map_or(NOBODY, |mover| mover.0);
         self.log.push(Visit { state, parent, count, mover, exact });
         Ok(ArrivalOutcome::Visit(number))
+    }
+
+    /// Begins with what is to be done at the visit that has this place in the log, and loads its state; `None` if it is not needed
+    /// any more.
+    pub(super) fn begin(&mut self, item: Item, at: u32, state: &mut Vec<u8>) -> Option<Visit> {
+        let visit = self.log[at as usize];
+        let needed = match item {
+            Item::Visit(_) => self.visited.begin(visit.state, visit.count.into(), visit.mover()),
+            Item::Others(_) => self.is_current(at),
+        };
+        needed.then(|| {
+            self.store.load(visit.state, state);
+            visit
+        })
     }
 
     /// Whether a visit that was expanded is still the least of its kind.

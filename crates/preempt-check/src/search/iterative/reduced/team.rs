@@ -246,27 +246,11 @@ impl<'a, 's, S: System + ?Sized, T: Store> Thread<'a, 's, S, T> {
 
     /// Deals with a visit, unless it is not needed any more.
     fn deal_with(&mut self, item: Item) -> Result<(), Halt> {
-        let (Item::Visit(number) | Item::Others(number)) = item;
+        let number = item.number();
         let (shard, at) = self.team.place(number);
-        let is_first = matches!(item, Item::Visit(_));
-        let visit = {
-            let mut shard = lock(shard);
-            let visit = shard.log[at as usize];
-            let needed = match is_first {
-                true => shard.visited.begin(visit.state, visit.count.into(), visit.mover()),
-                false => shard.is_current(at),
-            };
-            if !needed {
-                return Ok(());
-            }
-            shard.store.load(visit.state, &mut self.explorer.state);
-            visit
-        };
-        let at = CurrentVisit { number, count: visit.count, mover: visit.mover() };
-        match is_first {
-            true => self.explorer.expand(at, &mut self.table),
-            false => self.explorer.expand_others(at, &mut self.table),
-        }
+        let begun = lock(shard).begin(item, at, &mut self.explorer.state);
+        let Some(visit) = begun else { return Ok(()) };
+        self.explorer.deal_with(item, CurrentVisit::of(number, visit), &mut self.table)
     }
 
     /// From now on, until that is done, judges again which last movers are robust, in some of the shards.

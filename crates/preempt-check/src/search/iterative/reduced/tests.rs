@@ -5,6 +5,7 @@ use super::mistake::{Mistake, is_mistaken, with_mistake};
 use super::{Order, Reduced, iterative_reduced, pilot};
 use crate::reduce::{Learned, Signalled};
 use crate::search::iterative::one_thread::iterative;
+use crate::search::iterative::visit_memory::Numbered;
 use crate::search::preemption_bound::LOOKS;
 use crate::store::Exact;
 use crate::{Budget, Check, Finding, Options, Preemptions, Reduction, Search, Storage};
@@ -428,8 +429,12 @@ fn the_chosen_rule_never_costs_much() {
             };
             let budget = || Budget::unlimited().time(seconds);
             let told = |finding: &Finding| (finding.stop, finding.statistics.states);
-            let local =
-                told(&iterative(&system, &mut Exact::new(1 << 30), &options, true, &mut budget()));
+            let local_steps = |reduce| {
+                let mut store = Exact::new(1 << 30);
+                let visited = Numbered::<_, true>::new(&mut store);
+                told(&iterative(&system, visited, &options, reduce, &mut budget()))
+            };
+            let local = local_steps(true);
             let chosen = Check::new(&system).options(options.clone()).run();
             let states = chosen.claim.statistics.states;
             let note = chosen.claim.notes.iter().find(|note| note.starts_with("reduction"));
@@ -442,13 +447,7 @@ fn the_chosen_rule_never_costs_much() {
                     let (Reduced::Decided(f) | Reduced::Undecided(f)) = found;
                     told(&f)
                 };
-                let plain = told(&iterative(
-                    &system,
-                    &mut Exact::new(1 << 30),
-                    &options,
-                    false,
-                    &mut budget(),
-                ));
+                let plain = local_steps(false);
                 let learned = signalled(&system, Some(LOOKS[0]), &options);
                 let learned = learned.map(|learned| run(learned).1);
                 let anything = run(Signalled::Anything).1;

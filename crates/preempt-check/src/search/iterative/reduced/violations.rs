@@ -72,18 +72,14 @@ impl Violations {
         mut is_visit: impl FnMut(u32, &[u8]) -> bool,
     ) {
         let visits = met.visits;
-        let mover = |(_, visit): &(u32, Visit)| Mover::new(visit.mover(), !visit.exact);
-        let movers: Vec<Mover> = visits.iter().map(mover).collect();
+        let movers = visits.iter().map(|(_, visit)| (visit.mover(), !visit.exact));
+        let movers: Vec<Mover> = movers.collect();
         let found = retrace(system, &movers, |at, state| is_visit(visits[at].0, state));
         let mut steps = found.expect("the log holds steps of the system");
         steps.extend_from_slice(met.path);
         let cost = replay(system, &steps).map_or(u32::MAX, |(trace, ..)| trace.cost().preemptions);
         if self.first.as_ref().is_none_or(|(least, _)| cost < *least) {
-            let counterexample = match met.fault {
-                Some(fault) => Counterexample::from_fault(system, steps, fault),
-                None => Counterexample::invalid_end(steps),
-            };
-            self.first = Some((cost, counterexample));
+            self.first = Some((cost, Counterexample::from_end(system, steps, met.fault)));
         }
     }
 

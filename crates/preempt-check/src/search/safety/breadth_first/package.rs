@@ -8,6 +8,7 @@
 
 use crate::search::shared::events::Events;
 use crate::search::shared::expansion::Expander;
+use crate::search::shared::states::States;
 use crate::search::shared::statistics::Counters;
 use crate::store::{Pending, Reader, StateId, Store, StoreFull};
 use crate::{Counterexample, Options};
@@ -34,9 +35,8 @@ pub(super) fn size(longest: usize) -> usize {
 pub(super) struct Package {
     /// The numbers of its states.
     pub(super) states: Range<usize>,
-    /// The states and where they end.
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
+    /// The states, as far as they were loaded.
+    loaded: States,
     /// The processes that sleep in each of them; empty in a search without sleep sets.
     sleepers: Vec<SleepSet>,
     /// Their successors, after room for the beginning of a batch, with the processes that sleep in these.
@@ -68,8 +68,7 @@ impl Package {
     /// Empties it for these states.
     pub(super) fn begin(&mut self, states: Range<usize>) {
         self.states = states;
-        self.bytes.clear();
-        self.ends.clear();
+        self.loaded.clear();
         self.sleepers.clear();
         self.hashed.clear();
     }
@@ -79,13 +78,12 @@ impl Package {
     }
 
     pub(super) fn push(&mut self, state: &[u8]) {
-        self.bytes.extend_from_slice(state);
-        self.ends.push(self.bytes.len());
+        self.loaded.push(state);
     }
 
     /// Loads its states, unless they are there.
     pub(super) fn load(&mut self, store: &impl Store, reader: &mut Reader, state: &mut Vec<u8>) {
-        for number in self.states.clone().skip(self.ends.len()) {
+        for number in self.states.clone().skip(self.loaded.len()) {
             if number + AHEAD < self.states.end {
                 store.prefetch_id(StateId((number + AHEAD) as u32));
             }
@@ -120,14 +118,9 @@ impl Package {
         self.states.len()
     }
 
-    fn state(&self, at: usize) -> &[u8] {
-        let start = if at == 0 { 0 } else { self.ends[at - 1] };
-        &self.bytes[start..self.ends[at]]
-    }
-
     /// Memory in use, in bytes.
     pub(super) fn bytes(&self) -> usize {
-        self.bytes.capacity()
+        self.loaded.bytes()
             + self.successors.capacity()
             + self.arrivals.capacity() * size_of::<Pending>()
             + self.sleep_sets.capacity() * size_of::<SleepSet>()
@@ -167,7 +160,7 @@ impl<'a, S: System + ?Sized> Expansion<'a, S> {
         let mut needs_order = false;
         for at in 0..package.len() {
             self.state.clear();
-            self.state.extend_from_slice(package.state(at));
+            self.state.extend_from_slice(package.loaded.get(at));
             self.events.at = package.states.start + at;
             let expanded = self.expand(package.sleepers.get(at).copied());
             let counters = &mut self.events.counters;

@@ -4,6 +4,7 @@
 
 use crate::platform::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use crate::platform::sync::{Mutex, MutexGuard, PoisonError};
+use crate::search::shared::states::States;
 use crate::store::concurrent::Place;
 use preempt_core::Contention;
 use preempt_core::engine::SleepSet;
@@ -22,9 +23,8 @@ pub(super) struct Chunk {
     pub(super) waiting: Vec<Waiting>,
     /// How many expansions lead from the initial state to them, at most.
     pub(super) level: u32,
-    /// Their bytes and where they end, if the store does not keep them.
-    states: Vec<u8>,
-    ends: Vec<usize>,
+    /// Their bytes, if the store does not keep them.
+    states: States,
 }
 
 impl Chunk {
@@ -35,15 +35,13 @@ impl Chunk {
     pub(super) fn push(&mut self, place: Place, sleep_set: SleepSet, state: Option<&[u8]>) {
         self.waiting.push(Waiting { place, sleep_set });
         if let Some(state) = state {
-            self.states.extend_from_slice(state);
-            self.ends.push(self.states.len());
+            self.states.push(state);
         }
     }
 
     /// The bytes of a state.
     pub(super) fn state(&self, at: usize) -> &[u8] {
-        let start = if at == 0 { 0 } else { self.ends[at - 1] };
-        &self.states[start..self.ends[at]]
+        self.states.get(at)
     }
 
     /// The states from `first` on, without bytes.
@@ -54,7 +52,6 @@ impl Chunk {
     pub(super) fn clear(&mut self) {
         self.waiting.clear();
         self.states.clear();
-        self.ends.clear();
     }
 
     pub(super) fn move_places(&mut self, place: impl Fn(Place) -> Place) {
@@ -64,9 +61,7 @@ impl Chunk {
     }
 
     fn bytes(&self) -> usize {
-        self.waiting.len() * size_of::<Waiting>()
-            + self.states.len()
-            + self.ends.len() * size_of::<usize>()
+        self.waiting.len() * size_of::<Waiting>() + self.states.used()
     }
 }
 

@@ -42,9 +42,8 @@ impl Unexpanded {
 
     /// A state was stored, and will be expanded.
     pub(super) fn add(&self, place: Place) {
-        let at = (place >> BITS) as usize;
-        if let Some(segment) = self.words.take(at >> SEGMENT_BITS) {
-            segment[at & (SEGMENT - 1)].fetch_or(Self::bit(place), Ordering::SeqCst);
+        if let Some(word) = self.words.take_word((place >> BITS) as usize) {
+            word.fetch_or(Self::bit(place), Ordering::SeqCst);
         }
     }
 

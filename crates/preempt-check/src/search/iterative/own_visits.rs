@@ -1,47 +1,27 @@
-//! Bucket by bucket over a store that does not keep the states.
+//! The visits of one thread, or of one of several with a log each.
 //!
-//! Paper: [MQ07] Algorithm 1
+//! The log is the queue as well: what is behind the last visit that was expanded waits. Where the store does not keep the
+//! states, what waits carries its bytes with it (`frontier.rs`), and a state whose other processes have to wait is expanded again
+//! when their turn comes.
 //!
-//! The code is that of `buckets.rs`. What waits carries its bytes with it (`frontier.rs`), and a state whose other processes
-//! have to wait is expanded again when their turn comes. Visits are judged by a [`LossyVisited`], which may
-//! take a state for another: a violation found is one, but none found proves nothing.
-//!
-//! A violation counts, even if its execution cannot be found again because the store has confused states on the way; then the
-//! report says so.
+//! Visits are judged by a [`VisitMemory`]. A lossy one may take a state for another: a violation found is one, but none found
+//! proves nothing. A violation counts, even if its execution cannot be found again because the store has confused states on the
+//! way; then the report says so.
 
 use super::buckets::{Bucketed, conclude, take_first};
 use super::conclusion::nothing_searched;
 use super::frontier::{Frontier, KeptStates};
-use super::lossy_visited::LossyVisited;
-use super::one_thread::OneThread;
-use super::phases::{Phases, iterate};
+use super::phases::Phases;
 use super::trace_log::TraceLog;
 use super::visit_log::{Entry, MERGED, NO_PARENT};
-use super::visited_set::{LocalLog, VisitedSet};
+use super::visit_memory::VisitMemory;
+use super::visited_set::VisitedSet;
 use crate::platform::sync::atomic::{AtomicU64, Ordering};
-use crate::search::bounded::least_preemptions::{StateRecord, Visit};
 use crate::search::shared::halt::Halt;
 use crate::search::shared::trace::LOST;
 use crate::store::memory::pages;
-use crate::store::{Pending, StoreFull};
 use crate::{Budget, Finding, Options};
-use preempt_core::{ProcessId, Stop, System};
-
-/// Explores bucket by bucket, as far as `options.preemptions` says.
-pub(crate) fn iterative_lossy<S: System + ?Sized, L: LossyVisited>(
-    system: &S,
-    visited: L,
-    options: &Options,
-    reduce: bool,
-    budget: &mut Budget,
-) -> Finding {
-    let errors = AtomicU64::new(0);
-    let visits = LossyVisits::new(visited, WorkerId { me: 0, threads: 1 }, &errors);
-    let mut search = OneThread::new(Bucketed::new(system, visits, options, reduce));
-    let phases = iterate(&mut search, options, budget);
-    let memory = search.bytes();
-    finish(system, vec![search.bucketed], phases, memory, options, budget)
-}
+use preempt_core::{Stop, System};
 
 /// One of several threads.
 #[derive(Clone, Copy)]
@@ -51,7 +31,7 @@ pub(super) struct WorkerId {
 }
 
 /// The visited set of one thread, or of one of several with a log each.
-pub(super) struct LossyVisits<'e, L: LossyVisited> {
+pub(super) struct OwnVisits<'e, L: VisitMemory> {
     visited: L,
     /// Every visit that was found here.
     log: Vec<Entry<L::Key>>,
@@ -62,21 +42,24 @@ pub(super) struct LossyVisits<'e, L: LossyVisited> {
     /// The states at which processes wait for the next one.
     kept: KeptStates,
     worker: WorkerId,
+    /// How many visits can be numbered.
+    most: usize,
     /// Visits from this number on were neither expanded nor taken over as such.
     movable: u32,
     /// The errors of all threads.
     errors: &'e AtomicU64,
 }
 
-impl<'e, L: LossyVisited> LossyVisits<'e, L> {
+impl<'e, L: VisitMemory> OwnVisits<'e, L> {
     pub(super) fn new(visited: L, worker: WorkerId, errors: &'e AtomicU64) -> Self {
-        LossyVisits {
+        OwnVisits {
             visited,
             log: Vec::new(),
             frontier: Frontier::default(),
             waiting: KeptStates::default(),
             kept: KeptStates::default(),
             worker,
+            most: (NO_PARENT / worker.threads) as usize - 1,
             movable: 0,
             errors,
         }
@@ -126,6 +109,41 @@ impl<'e, L: LossyVisited> LossyVisits<'e, L> {
         Ok(visit)
     }
 
+    /// How many visits were logged.
+    #[inline(always)]
+    pub(super) fn logged(&self) -> u32 {
+        self.log.len() as u32
+    }
+
+    /// All visits below this number were expanded.
+    pub(super) fn pass(&mut self, visit: u32) {
+        self.movable = self.movable.max(visit);
+        self.frontier.pass(visit);
+    }
+
+    /// The next bucket begins: of what was kept before nothing is needed any more.
+    pub(super) fn begin_next(&mut self) {
+        self.waiting = std::mem::take(&mut self.kept);
+    }
+
+    /// The longest execution in the log, counted in visits; 0 where it is not known, as the log is only a part or a lossy store's.
+    /// Afterwards entries have depths instead of parents, for which parents come first.
+    fn take_depth(&mut self) -> u64 {
+        if !L::IS_EXACT {
+            return 0;
+        }
+        let mut longest = 0;
+        for at in 0..self.log.len() {
+            let depth = match self.log[at].parent {
+                NO_PARENT => 0,
+                parent => self.log[parent as usize].parent + 1,
+            };
+            self.log[at].parent = depth;
+            longest = longest.max(depth);
+        }
+        longest.into()
+    }
+
     /// Memory in use beside what threads may share, in bytes.
     pub(super) fn own_bytes(&self) -> usize {
         self.frontier.bytes()
@@ -135,88 +153,41 @@ impl<'e, L: LossyVisited> LossyVisits<'e, L> {
     }
 }
 
-impl<L: LossyVisited> VisitedSet for LossyVisits<'_, L> {
-    type Key = L::Key;
+impl<L: VisitMemory> VisitedSet for OwnVisits<'_, L> {
+    type Memory = L;
     const BATCH: usize = 160;
-    const NOTES_AHEAD: bool = false;
 
     #[inline(always)]
-    fn key(pending: &Pending) -> L::Key {
-        L::key(pending)
+    fn memory(&self) -> &L {
+        &self.visited
     }
 
     #[inline(always)]
-    fn load(&mut self, visit: u32, _state: L::Key, out: &mut Vec<u8>) {
+    fn memory_mut(&mut self) -> &mut L {
+        &mut self.visited
+    }
+
+    #[inline(always)]
+    fn load(&mut self, visit: u32, state: L::Key, out: &mut Vec<u8>) {
+        if L::IS_EXACT {
+            return self.visited.load(state, out);
+        }
         out.clear();
         out.extend_from_slice(self.state(visit));
+    }
+
+    #[inline(always)]
+    fn load_parent(&mut self, visit: u32, state: L::Key, out: &mut Vec<u8>) {
+        match L::IS_EXACT {
+            true => self.visited.load_parent(state, out),
+            false => self.load(visit, state, out),
+        }
     }
 
     fn keep(&mut self, visit: u32) {
         if let Some(state) = self.frontier.get(visit) {
             self.kept.push(visit, state);
         }
-    }
-
-    fn hashes_near(&self) -> bool {
-        false
-    }
-
-    fn hash_successors(
-        &mut self,
-        _parent: L::Key,
-        _bytes: &[u8],
-        _batch: &mut [Pending],
-    ) -> Result<(), StoreFull> {
-        Ok(())
-    }
-
-    #[inline(always)]
-    fn insert(
-        &mut self,
-        bytes: &[u8],
-        batch: &mut [Pending],
-        _is_hashed: bool,
-    ) -> Result<(), StoreFull> {
-        for pending in &mut *batch {
-            pending.hash = self.visited.hash(&bytes[pending.start..pending.end]);
-            self.visited.prefetch(pending.hash);
-        }
-        self.visited.insert(bytes, batch)
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, state: L::Key) {
-        self.visited.prefetch_record(state);
-    }
-
-    #[inline(always)]
-    fn prefetch_record(&self, state: L::Key) {
-        self.visited.prefetch_record(state);
-    }
-
-    #[inline(always)]
-    fn record(&self, state: L::Key) -> StateRecord {
-        self.visited.record(state)
-    }
-
-    #[inline(always)]
-    fn visit(
-        &mut self,
-        state: L::Key,
-        count: u32,
-        mover: Option<ProcessId>,
-    ) -> (Visit, StateRecord) {
-        self.visited.visit(state, count, mover)
-    }
-
-    #[inline(always)]
-    fn claim(&mut self, state: L::Key, seen: StateRecord, then: StateRecord) -> bool {
-        self.visited.claim(state, seen, then)
-    }
-
-    #[inline(always)]
-    fn has_mover(&self, state: L::Key, _record: StateRecord, mover: ProcessId) -> bool {
-        self.visited.has_mover(state, mover)
     }
 
     #[inline(always)]
@@ -235,10 +206,12 @@ impl<L: LossyVisited> VisitedSet for LossyVisits<'_, L> {
         entry: Entry<L::Key>,
         bytes: impl FnOnce() -> &'s [u8],
     ) -> Result<(), Halt> {
-        if self.log.len() >= (NO_PARENT / self.worker.threads) as usize - 1 {
+        if self.log.len() >= self.most {
             return Err(Halt::Stop(Stop::Memory));
         }
-        self.frontier.push(if entry.is(MERGED) { &[] } else { bytes() });
+        if !L::IS_EXACT {
+            self.frontier.push(if entry.is(MERGED) { &[] } else { bytes() });
+        }
         pages::push(&mut self.log, entry);
         Ok(())
     }
@@ -252,30 +225,18 @@ impl<L: LossyVisited> VisitedSet for LossyVisits<'_, L> {
     }
 }
 
-impl<L: LossyVisited> LocalLog for LossyVisits<'_, L> {
-    #[inline(always)]
-    fn logged(&self) -> u32 {
-        self.log.len() as u32
-    }
-
-    fn pass(&mut self, visit: u32) {
-        self.movable = self.movable.max(visit);
-        self.frontier.pass(visit);
-    }
-
-    fn begin_next(&mut self) {
-        self.waiting = std::mem::take(&mut self.kept);
-    }
-}
-
 /// The logs of all threads.
-struct Logs<'l, L: LossyVisited> {
-    visited: &'l L,
+struct Logs<'l, L: VisitMemory> {
+    visited: &'l mut L,
     logs: Vec<&'l [Entry<L::Key>]>,
 }
 
-impl<L: LossyVisited> TraceLog for Logs<'_, L> {
-    type Key = L::Key;
+impl<L: VisitMemory> TraceLog for Logs<'_, L> {
+    type Memory = L;
+
+    fn memory(&mut self) -> &mut L {
+        self.visited
+    }
 
     fn visit(&self, number: u32) -> Entry<L::Key> {
         let threads = self.logs.len() as u32;
@@ -289,20 +250,12 @@ impl<L: LossyVisited> TraceLog for Logs<'_, L> {
             Some(at * self.logs.len() as u32 + thread)
         })
     }
-
-    fn was_mover(&self, state: L::Key, process: ProcessId) -> bool {
-        self.visited.has_mover(state, process)
-    }
-
-    fn is_state(&mut self, state: L::Key, bytes: &[u8]) -> bool {
-        self.visited.find(bytes) == Some(state)
-    }
 }
 
 /// What a search by these workers has found.
-pub(super) fn finish<S: System + ?Sized, L: LossyVisited>(
+pub(super) fn finish<S: System + ?Sized, L: VisitMemory>(
     system: &S,
-    mut workers: Vec<Bucketed<'_, S, LossyVisits<'_, L>>>,
+    mut workers: Vec<Bucketed<'_, S, OwnVisits<'_, L>>>,
     phases: Phases,
     memory: usize,
     options: &Options,
@@ -311,20 +264,25 @@ pub(super) fn finish<S: System + ?Sized, L: LossyVisited>(
     let first = take_first(&mut workers);
     let is_met = first.is_some();
     let found = first.and_then(|first| {
-        let logs = workers.iter().map(|worker| &worker.visited.log[..]).collect();
-        let visited = &workers.first()?.visited.visited;
+        let mut visits = workers.iter_mut().map(|worker| &mut worker.visited);
+        let OwnVisits { visited, log, .. } = visits.next()?;
+        let logs = std::iter::once(&log[..]).chain(visits.map(|visits| &visits.log[..])).collect();
         first.retrace(system, &mut Logs { visited, logs })
     });
-    let is_lost = is_met && found.is_none();
+    let is_lost = is_met && found.is_none() && !L::IS_EXACT;
+    let depth = workers.iter_mut().map(|worker| worker.visited.take_depth()).max();
     let Some(mut conclusion) = conclude(workers, found, phases, memory, options) else {
         return nothing_searched();
     };
     if is_lost {
         conclusion.counters.stop = Some(Stop::LossyStore);
     }
+    conclusion.depth = depth.unwrap_or(0);
     let mut finding = conclusion.finding(system, budget);
-    // What a lossy store kept out may be reached.
-    finding.unreached.clear();
+    if !L::IS_EXACT {
+        // What it kept out may be reached.
+        finding.unreached.clear();
+    }
     finding.notes.extend(is_lost.then(|| LOST.into()));
     finding
 }

@@ -1,14 +1,14 @@
-//! What is remembered of visits where the store does not keep the states.
+//! What is remembered of states and visits: records beside a store that numbers its states, or bits.
 //!
 //! Paper: [HF] §3.2 for the idea of several entries per state
 //!
-//! A store of hashes numbers its states, so records can lie beside them. A bitstate store has only
+//! A store that numbers its states, in full or by their hashes, has records beside them. A bitstate store has only
 //! bits; a state enters several, one for each thing to be known: that it was seen, in which bucket,
 //! by which last movers, and so on. Differs from the paper: buckets come in the order of their
 //! counts, so a state needs no entry for every higher count; and last movers are kept.
 //!
-//! Several threads deal states out by their hash to many small stores, each of which is locked while something is looked up or
-//! noted in it.
+//! Several threads deal states of lossy stores out by their hash to many small stores, each of which is locked while something is
+//! looked up or noted in it.
 
 use crate::platform::sync::Mutex;
 use crate::search::bounded::least_preemptions::{LeastPreemptions, StateRecord, Visit};
@@ -16,25 +16,59 @@ use crate::search::shared::workers::lock;
 use crate::store::{Bitstate, Compact, Pending, StateId, Store, StoreFull, hash};
 use preempt_core::ProcessId;
 
-/// A memory of visits, in the order of their counts, that does not keep the states.
-pub(crate) trait LossyVisited {
+/// A memory of visits, in the order of their counts.
+pub(crate) trait VisitMemory {
     /// What a visited state is known by.
     type Key: Copy + PartialEq + Send;
 
-    /// The hash of a state, which is to be put into [`Pending::hash`].
-    fn hash(&self, state: &[u8]) -> u64;
+    /// Whether the states can be loaded again, and none is taken for another.
+    const IS_EXACT: bool = false;
 
-    /// Asks the processor to fetch what the insertion of a state with this hash will read first.
-    fn prefetch(&self, hash: u64);
-
-    /// Stores states whose hashes are known.
-    fn insert(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull>;
-
-    /// What a state that was inserted is known by.
+    /// What a state that was [inserted](VisitMemory::insert) is known by.
     fn key(pending: &Pending) -> Self::Key;
 
-    /// What a state is known by, if it was visited.
-    fn find(&self, state: &[u8]) -> Option<Self::Key>;
+    /// Replaces `out` by a state, where these are kept.
+    fn load(&mut self, _key: Self::Key, _out: &mut Vec<u8>) {}
+
+    /// As [`VisitMemory::load`], for a state whose successors will be hashed next.
+    fn load_parent(&mut self, key: Self::Key, out: &mut Vec<u8>) {
+        self.load(key, out);
+    }
+
+    /// Whether these are the bytes of a state, as far as is known.
+    fn is_state(&mut self, key: Self::Key, bytes: &[u8]) -> bool;
+
+    /// Whether [`VisitMemory::hash_successors`] is to be asked for the successors of one state at a time.
+    fn hashes_near(&self) -> bool {
+        false
+    }
+
+    /// Hashes successors of the state that was loaded last.
+    fn hash_successors(
+        &mut self,
+        _parent: Self::Key,
+        _bytes: &[u8],
+        _batch: &mut [Pending],
+    ) -> Result<(), StoreFull> {
+        Ok(())
+    }
+
+    /// Hashes states, unless that was done one parent at a time, and asks the processor to fetch what their insertion will read
+    /// first. Where many threads share the memory their insertion does that.
+    fn hash(
+        &mut self,
+        _bytes: &[u8],
+        _batch: &mut [Pending],
+        _is_hashed: bool,
+    ) -> Result<(), StoreFull> {
+        Ok(())
+    }
+
+    /// Stores states that were hashed.
+    fn insert(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull>;
+
+    /// Asks the processor to fetch a state and its record.
+    fn prefetch(&self, _key: Self::Key) {}
 
     /// Asks the processor to fetch the record of a state.
     fn prefetch_record(&self, _key: Self::Key) {}
@@ -53,8 +87,14 @@ pub(crate) trait LossyVisited {
     /// Replaces the record of a state, if it still is the one that was seen; says whether it was.
     fn claim(&mut self, key: Self::Key, seen: StateRecord, then: StateRecord) -> bool;
 
-    /// Whether a process is among the last movers at the lowest count.
-    fn has_mover(&self, key: Self::Key, process: ProcessId) -> bool;
+    /// Whether a process is among the last movers of a record of this state.
+    fn has_mover(&self, key: Self::Key, record: StateRecord, process: ProcessId) -> bool;
+
+    /// Keeps last movers that do not fit into records from changing between a claim and what follows from it.
+    fn hold_wide_movers(&mut self) {}
+
+    /// Ends [`VisitMemory::hold_wide_movers`].
+    fn release_wide_movers(&mut self) {}
 
     /// Memory in use, in bytes.
     fn bytes(&self) -> usize;
@@ -62,7 +102,7 @@ pub(crate) trait LossyVisited {
 
 /// A store that does not keep the states, and how visits are remembered with it.
 pub(crate) trait LossyStore: Store {
-    type Visited<'a>: LossyVisited<Key: InPart> + Send
+    type Visited<'a>: VisitMemory<Key: InPart> + Send
     where
         Self: 'a;
 
@@ -70,9 +110,9 @@ pub(crate) trait LossyStore: Store {
 }
 
 impl LossyStore for Compact {
-    type Visited<'a> = Numbered<'a, Compact>;
+    type Visited<'a> = Numbered<'a, Compact, false>;
 
-    fn visited(&mut self) -> Numbered<'_, Compact> {
+    fn visited(&mut self) -> Numbered<'_, Compact, false> {
         Numbered::new(self)
     }
 }
@@ -85,29 +125,63 @@ impl LossyStore for Bitstate {
     }
 }
 
-/// Least preemptions beside a store that numbers states.
-pub(crate) struct Numbered<'a, T> {
+/// Least preemptions beside a store that numbers states, `EXACT` or not.
+pub(crate) struct Numbered<'a, T, const EXACT: bool> {
     store: &'a mut T,
     least: LeastPreemptions,
 }
 
-impl<'a, T: Store> Numbered<'a, T> {
+impl<'a, T: Store, const EXACT: bool> Numbered<'a, T, EXACT> {
     pub(crate) fn new(store: &'a mut T) -> Self {
         Numbered { store, least: LeastPreemptions::default() }
     }
 }
 
-impl<T: Store> LossyVisited for Numbered<'_, T> {
+impl<T: Store, const EXACT: bool> VisitMemory for Numbered<'_, T, EXACT> {
     type Key = StateId;
+    const IS_EXACT: bool = EXACT;
 
     #[inline(always)]
-    fn hash(&self, state: &[u8]) -> u64 {
-        self.store.hash(state)
+    fn load(&mut self, key: StateId, out: &mut Vec<u8>) {
+        self.store.load(key, out);
     }
 
     #[inline(always)]
-    fn prefetch(&self, hash: u64) {
-        self.store.prefetch(hash);
+    fn load_parent(&mut self, key: StateId, out: &mut Vec<u8>) {
+        self.store.load_parent(key, out);
+    }
+
+    #[inline(always)]
+    fn hashes_near(&self) -> bool {
+        EXACT && self.store.hashes_near()
+    }
+
+    #[inline(always)]
+    fn hash_successors(
+        &mut self,
+        parent: StateId,
+        bytes: &[u8],
+        batch: &mut [Pending],
+    ) -> Result<(), StoreFull> {
+        self.store.hash_successors(parent, bytes, batch)
+    }
+
+    #[inline(always)]
+    fn hash(
+        &mut self,
+        bytes: &[u8],
+        batch: &mut [Pending],
+        is_hashed: bool,
+    ) -> Result<(), StoreFull> {
+        // Bytes that were just written one by one are slow to read in words: hash them later.
+        if !self.hashes_near() {
+            return self.store.hash_successors(StateId::UNKNOWN, bytes, batch);
+        }
+        for pending in batch.iter_mut().filter(|_| !is_hashed) {
+            pending.hash = self.store.hash(&bytes[pending.start..pending.end]);
+            self.store.prefetch(pending.hash);
+        }
+        Ok(())
     }
 
     #[inline(always)]
@@ -120,8 +194,14 @@ impl<T: Store> LossyVisited for Numbered<'_, T> {
         pending.inserted.id
     }
 
-    fn find(&self, state: &[u8]) -> Option<StateId> {
-        self.store.lookup(state)
+    fn is_state(&mut self, key: StateId, bytes: &[u8]) -> bool {
+        self.store.lookup(bytes) == Some(key)
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, key: StateId) {
+        self.least.prefetch(key);
+        self.store.prefetch_id(key);
     }
 
     #[inline(always)]
@@ -145,9 +225,10 @@ impl<T: Store> LossyVisited for Numbered<'_, T> {
         (visit, self.least.get(key))
     }
 
+    /// One thread alone finds what it has seen; of a lossy store others may have a part.
     #[inline(always)]
     fn claim(&mut self, key: StateId, seen: StateRecord, then: StateRecord) -> bool {
-        let is_seen = self.least.get(key) == seen;
+        let is_seen = EXACT || self.least.get(key) == seen;
         if is_seen {
             self.least.set(key, then);
         }
@@ -155,7 +236,7 @@ impl<T: Store> LossyVisited for Numbered<'_, T> {
     }
 
     #[inline(always)]
-    fn has_mover(&self, key: StateId, process: ProcessId) -> bool {
+    fn has_mover(&self, key: StateId, _: StateRecord, process: ProcessId) -> bool {
         self.least.has_mover(key, process)
     }
 
@@ -207,15 +288,15 @@ fn mix(key: u64, fact: u64) -> u64 {
     (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93)
 }
 
-impl<T: Store> LossyVisited for Bits<'_, T> {
+impl<T: Store> VisitMemory for Bits<'_, T> {
     type Key = u64;
 
-    fn hash(&self, state: &[u8]) -> u64 {
-        self.store.hash(state)
-    }
-
-    fn prefetch(&self, hash: u64) {
-        self.store.prefetch(mix(hash, SEEN));
+    fn hash(&mut self, bytes: &[u8], batch: &mut [Pending], _: bool) -> Result<(), StoreFull> {
+        for pending in batch {
+            pending.hash = self.store.hash(&bytes[pending.start..pending.end]);
+            self.store.prefetch(mix(pending.hash, SEEN));
+        }
+        Ok(())
     }
 
     /// A visit notes what there is to be noted.
@@ -227,8 +308,8 @@ impl<T: Store> LossyVisited for Bits<'_, T> {
         pending.hash
     }
 
-    fn find(&self, state: &[u8]) -> Option<u64> {
-        Some(self.store.hash(state))
+    fn is_state(&mut self, key: u64, bytes: &[u8]) -> bool {
+        self.store.hash(bytes) == key
     }
 
     /// Last movers must be asked for one by one.
@@ -274,7 +355,7 @@ impl<T: Store> LossyVisited for Bits<'_, T> {
         true
     }
 
-    fn has_mover(&self, key: u64, process: ProcessId) -> bool {
+    fn has_mover(&self, key: u64, _: StateRecord, process: ProcessId) -> bool {
         self.knows(key, MOVER + u64::from(process.0))
     }
 
@@ -326,14 +407,15 @@ pub(crate) struct Sharded<L> {
     pub(crate) shards: Vec<Mutex<L>>,
 }
 
-impl<L: LossyVisited<Key: InPart>> LossyVisited for &Sharded<L> {
+impl<L: VisitMemory<Key: InPart>> VisitMemory for &Sharded<L> {
     type Key = L::Key;
 
-    fn hash(&self, state: &[u8]) -> u64 {
-        hash(state)
+    fn hash(&mut self, bytes: &[u8], batch: &mut [Pending], _: bool) -> Result<(), StoreFull> {
+        for pending in batch {
+            pending.hash = hash(&bytes[pending.start..pending.end]);
+        }
+        Ok(())
     }
-
-    fn prefetch(&self, _hash: u64) {}
 
     fn insert(&mut self, bytes: &[u8], batch: &mut [Pending]) -> Result<(), StoreFull> {
         for pending in batch {
@@ -352,9 +434,9 @@ impl<L: LossyVisited<Key: InPart>> LossyVisited for &Sharded<L> {
         L::key(pending)
     }
 
-    fn find(&self, state: &[u8]) -> Option<L::Key> {
-        let part = part_of(hash(state));
-        lock(&self.shards[part]).find(state)?.join(part)
+    fn is_state(&mut self, key: L::Key, bytes: &[u8]) -> bool {
+        let (part, key) = key.split();
+        part == part_of(hash(bytes)) && lock(&self.shards[part]).is_state(key, bytes)
     }
 
     fn record(&self, key: L::Key) -> StateRecord {
@@ -372,9 +454,9 @@ impl<L: LossyVisited<Key: InPart>> LossyVisited for &Sharded<L> {
         lock(&self.shards[part]).claim(key, seen, then)
     }
 
-    fn has_mover(&self, key: L::Key, process: ProcessId) -> bool {
+    fn has_mover(&self, key: L::Key, record: StateRecord, process: ProcessId) -> bool {
         let (part, key) = key.split();
-        lock(&self.shards[part]).has_mover(key, process)
+        lock(&self.shards[part]).has_mover(key, record, process)
     }
 
     fn bytes(&self) -> usize {
