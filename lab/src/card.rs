@@ -165,7 +165,7 @@ fn show(runs: &[Run]) -> Result<String> {
     Ok(format!(
         "{picture}\n{}\nSeconds of the search, every interleaving, on an NVIDIA H200 and the machine that it is in; least and greatest of \n\
          three runs, or one run where it took more than {LONG} seconds. The card begins when the processor has \n\
-         found a hundred thousand states. Opening its driver takes a tenth of a second in any case, and its first level half a second.\n",
+         found a hundred thousand states. Opening its driver takes a tenth of a second in any case, and its first level a quarter to half a second.\n",
         rows.finish()
     ))
 }
