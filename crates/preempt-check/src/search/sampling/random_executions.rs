@@ -61,8 +61,11 @@ struct Sampling<'a> {
     longest: usize,
     /// So many rounds belong to one execution; only where it is more than one its states are kept.
     branches: u64,
+    /// The state the execution is in, and its steps.
+    state: Vec<u8>,
+    enabled: Enabled,
     path: Vec<Step>,
-    /// Its states one behind the other, and where each ends.
+    /// The states of this path one behind the other, and where each ends.
     trail: Vec<u8>,
     ends: Vec<usize>,
     taken: u64,
@@ -77,6 +80,8 @@ impl<'a> Sampling<'a> {
             leap,
             longest: usize::MAX,
             branches: 1,
+            state: Vec::new(),
+            enabled: Enabled::new(),
             path: Vec::new(),
             trail: Vec::new(),
             ends: Vec::new(),
@@ -99,50 +104,55 @@ impl<'a> Sampling<'a> {
 
     /// Goes back to a random point, or to the beginning, and walks on; says whether the search is over.
     fn round(&mut self, anew: bool, store: &mut dyn Store, budget: &mut Budget) -> bool {
-        let (mut state, mut enabled) = (Vec::new(), Enabled::new());
+        self.state.clear();
         let branches = if anew { 0 } else { self.ends.len() };
         if branches == 0 {
             self.ends.clear();
             self.path.clear();
             self.trail.clear();
-            let outcome = self.system.initial(&mut state);
-            if self.is_enough(outcome) || matches!(outcome, Outcome::Broken(_)) {
+            let outcome = self.system.initial(&mut self.state);
+            if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome
+                && (self.is_enough(fault) || matches!(outcome, Outcome::Broken(_)))
+            {
                 return true;
             }
         } else {
             let kept = self.random.below(branches);
             let start = kept.checked_sub(1).map_or(0, |before| self.ends[before]);
-            state.extend_from_slice(&self.trail[start..self.ends[kept]]);
+            self.state.extend_from_slice(&self.trail[start..self.ends[kept]]);
             self.ends.truncate(kept);
             self.path.truncate(kept);
             self.trail.truncate(start);
         }
         for _ in 0..self.leap {
-            enabled.clear();
-            self.system.enabled(&mut state, &mut enabled);
+            self.enabled.clear();
+            self.system.enabled(&mut self.state, &mut self.enabled);
             if self.branches > 1 {
-                self.trail.extend_from_slice(&state);
+                self.trail.extend_from_slice(&self.state);
                 self.ends.push(self.trail.len());
             }
-            if !self.system.is_transient(&state) && store.insert(&state).is_err() {
+            if !self.system.is_transient(&self.state) && store.insert(&self.state).is_err() {
                 self.counters.stop = Some(Stop::Memory);
                 return true;
             }
             self.counters.depth = self.counters.depth.max(self.path.len() as u64);
-            if enabled.is_empty() {
+            if self.enabled.is_empty() {
                 let path = &self.path;
-                return self.counters.is_invalid_without_steps(self.system, &state)
+                return self.counters.is_invalid_without_steps(self.system, &self.state)
                     && self.counters.error(|| Counterexample::invalid_end(path.clone()));
             }
             if self.path.len() >= self.longest {
                 return false;
             }
-            let step = enabled.steps()[self.random.below(enabled.steps().len())];
+            let steps = self.enabled.steps();
+            let step = steps[self.random.below(steps.len())];
             self.path.push(step);
             self.taken += 1;
             self.counters.take(self.system, step);
-            let outcome = self.system.apply(&mut state, step);
-            if self.is_enough(outcome) {
+            let outcome = self.system.apply(&mut self.state, step);
+            if let Outcome::Violated(fault) | Outcome::Broken(fault) = outcome
+                && self.is_enough(fault)
+            {
                 return true;
             }
             if let Outcome::Broken(_) = outcome {
@@ -166,9 +176,8 @@ impl<'a> Sampling<'a> {
         false
     }
 
-    /// Whether a step ends the search.
-    fn is_enough(&mut self, outcome: Outcome) -> bool {
-        let (Outcome::Violated(fault) | Outcome::Broken(fault)) = outcome else { return false };
+    /// Whether a fault ends the search.
+    fn is_enough(&mut self, fault: u32) -> bool {
         let (system, path) = (self.system, &self.path);
         self.counters.reports(system, fault)
             && self.counters.error(|| Counterexample::from_fault(system, path.clone(), fault))
